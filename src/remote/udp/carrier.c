@@ -107,8 +107,9 @@ static void free_channel(struct channel *channel)
 }
 
 /* Makes a channel. *out_fd is the program's end of it. */
-static int make_channel(struct ath_carrier *carrier, uint64_t number, const struct ath_peer *peer,
-                        struct channel **out_channel, int *out_fd)
+/* Returns NULL with errno if there is no memory or descriptor. */
+static struct channel *make_channel(struct ath_carrier *carrier, uint64_t number,
+                                    const struct ath_peer *peer, int *out_fd)
 {
     int ends[2];
     struct channel *channel = calloc(1, sizeof *channel);
@@ -118,18 +119,18 @@ static int make_channel(struct ath_carrier *carrier, uint64_t number, const stru
                                                     ATH_DATAGRAM_BYTES_MAX, /* probes find it */
                                                 .fixed_rate = carrier->settings.fixed_rate };
     if (!channel)
-        return -ENOMEM;
+        return NULL;
     *channel = (struct channel){ .number = number, .peer = *peer, .pipe = -1 };
     channel->flow = ath_flow_make(&settings, (int64_t)ath_now_ns());
     if (!channel->flow || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-        int status = channel->flow ? -errno : -ENOMEM;
+        int error = channel->flow ? errno : ENOMEM;
         free_channel(channel);
-        return status;
+        errno = error;
+        return NULL;
     }
     channel->pipe = ends[0];
     *out_fd = ends[1];
-    *out_channel = channel;
-    return 0;
+    return channel;
 }
 
 static void add_channel(struct ath_carrier *carrier, struct channel *channel)
@@ -224,10 +225,11 @@ static void send_at_once(struct ath_carrier *carrier, const struct ath_peer *to,
 static void accept_channel(struct ath_carrier *carrier, const struct ath_peer *peer,
                            const struct ath_datagram *datagram)
 {
-    struct channel *channel;
+    struct channel *channel = NULL;
     int fd;
-    if (carrier->channel_count >= carrier->settings.channels_max ||
-        make_channel(carrier, datagram->channel, peer, &channel, &fd)) {
+    if (carrier->channel_count < carrier->settings.channels_max)
+        channel = make_channel(carrier, datagram->channel, peer, &fd);
+    if (!channel) {
         send_at_once(
             carrier, peer,
             &(struct ath_datagram){ .kind = ATH_DATAGRAM_CLOSE, .channel = datagram->channel });
@@ -311,13 +313,13 @@ static int await_open(struct ath_carrier *carrier, const struct channel *channel
 int ath_carrier_begin(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t *out_number,
                       int *out_fd)
 {
-    struct channel *channel;
     uint64_t number;
     int status = random_number(&number);
-    if (!status)
-        status = make_channel(carrier, number, to, &channel, out_fd);
     if (status)
         return status;
+    struct channel *channel = make_channel(carrier, number, to, out_fd);
+    if (!channel)
+        return -errno;
     pthread_mutex_lock(&carrier->lock);
     channel->is_awaited = true;
     add_channel(carrier, channel);
@@ -343,7 +345,7 @@ int ath_carrier_await(struct ath_carrier *carrier, uint64_t number, uint64_t dea
 int ath_carrier_open(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t deadline_ms,
                      int *out_fd)
 {
-    uint64_t number;
+    uint64_t number = 0;
     ath_auto_close int fd = -1;
     int status = ath_carrier_begin(carrier, to, &number, &fd);
     if (!status)

@@ -20,7 +20,7 @@ enum {
 static const int64_t ms = 1000000, trip_first_ns = 50 * ms, timeout_most_ns = 250 * ms,
                      variance_least_ns = 1 * ms, ack_delay_ns = 1 * ms, burst_ns = 1 * ms,
                      idle_ns = 4000 * ms, dead_ns = 10000 * ms;
-static const uint64_t burst_bytes = 128 * 1024;
+static const uint64_t burst_bytes = UINT64_C(128) * 1024;
 
 static struct flow_sent *sent_of(struct flow_sender *sender, uint64_t number)
 {

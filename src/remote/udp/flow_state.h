@@ -98,7 +98,8 @@ static inline size_t ath_flow_lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Finds a range of a ring: up to the end of its memory, and from the beginning. */
+/* Finds a range of a ring: up to the end of its memory, and from the beginning.
+ * NOLINTNEXTLINE(readability-non-const-parameter): the parts may be written */
 static inline void ath_flow_parts(const struct ath_flow *flow, uint8_t *ring, uint64_t offset,
                                   size_t bytes, struct iovec parts[2])
 {
