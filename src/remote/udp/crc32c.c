@@ -35,7 +35,6 @@ enum { WORD = 8, BLOCK = 1024 };
 static const uint32_t polynomial = 0x82f63b78; /* bits reversed */
 
 static uint32_t words[WORD][256]; /* [n][b]: the sum of byte b and n zero bytes */
-static bool has_instruction;
 
 static uint32_t load_32(const uint8_t *bytes)
 {
@@ -73,6 +72,7 @@ static uint32_t add_by_tables(uint32_t sum, const uint8_t *bytes, size_t length)
 }
 
 #ifdef HAS_INSTRUCTION
+static bool has_instruction;
 static uint32_t over_block[4][256]; /* [n][b]: byte n of a sum is b, and BLOCK zero bytes follow */
 
 static void make_over_block(void)
