@@ -38,7 +38,7 @@ static inline void unit_add_group(void (*setup)(void), void (*teardown)(void))
     unit.group = tcase_create(name);
     unit.groups[unit.group_count++] = unit.group;
     suite_add_tcase(unit.suite, unit.group);
-    if (setup)
+    if (setup || teardown)
         tcase_add_checked_fixture(unit.group, setup, teardown);
 }
 
