@@ -3,7 +3,8 @@
  *
  *     party KIND     prepares itself, prints "ready", then reads lines:
  *                    "go MS [EDGE_MS]" works for so long and prints one line
- *                    of JSON, about the time without EDGE_MS at both ends
+ *                    of JSON, about the time without EDGE_MS at both ends;
+ *                    without EDGE_MS about all of it, until the last work has ended
  *     party loops    prints how many loops of the kernel 'occupy' a microsecond has
  *
  * Work is counted in microseconds of a GPU that has nothing else to do. A chunk is what a program
@@ -17,6 +18,7 @@
 
 #include "load.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/mman.h>
@@ -229,12 +231,13 @@ static void note_end(struct lane *lane, double issued_ms, const double counted_m
 }
 
 /* Work goes on behind the counted time, so that a program's last chunks do not run while others
- * have ended. */
+ * have ended. Without an edge all of them count. */
 static void work(struct lane *lane)
 {
     const struct kind *kind = lane->kind;
     const double begin_ms = now_ms(), end_ms = begin_ms + lane->ms;
-    const double counted_ms[2] = { begin_ms + lane->edge_ms, end_ms - lane->edge_ms };
+    const double counted_ms[2] = { begin_ms + lane->edge_ms,
+                                   lane->edge_ms > 0 ? end_ms - lane->edge_ms : INFINITY };
     double issued_ms[IN_FLIGHT_MAX], last_ms = counted_ms[0];
     uint64_t issued = 0, ended = 0;
     lane->chunks = 0;
@@ -256,7 +259,8 @@ static void work(struct lane *lane)
         if (kind->pause_us)
             usleep(kind->pause_us);
     }
-    lane->seconds = (counted_ms[1] - counted_ms[0]) / 1e3;
+    double last = now_ms();
+    lane->seconds = ((last < counted_ms[1] ? last : counted_ms[1]) - counted_ms[0]) / 1e3;
 }
 
 static void *serve_lane(void *memory)

@@ -103,7 +103,7 @@ MADE_UP = (
     MadeUp("paintAsync", "CUdeviceptr address, size_t count, CUstream stream",
            "(address :UInt64 $deviceptr, count :UInt64, stream :UInt64 $handle) -> ()", "async", "$does([touches, maps, occupies])",
            {"cuda-methods.c": r'"cuPaintAsync", .class = ATH_CUDA_ASYNC, .touches = true, .maps = true',
-            "cuda-turns.c": r"turns_cuPaintAsync\([^}]*ath_turn_gate_enter\(stream\);[^}]*raw.cuPaintAsync\([^}]*ath_turn_gate_leave\(\);",
+            "cuda-turns.c": r"turns_cuPaintAsync\([^}]*own = ath_turn_gate_enter\(stream\);[^}]*raw.cuPaintAsync\([^}]*ath_turn_gate_leave\(own\);",
             "cuda-client.c": r"ath_cuda_do_cuPaintAsync\([^}]*ath_cuda_host_map\(\(const void \*\)\(uintptr_t\)address\)"}),
     MadeUp("memTake", "CUdeviceptr *address, size_t bytes", "(bytes :UInt64) -> (address :UInt64 $deviceptr)", "sync", "$does([makes, takes])",
            {"cuda-quota.h": r"driver->cuMemTake = ath_quota_cuMemTake;"}),
