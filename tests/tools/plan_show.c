@@ -126,6 +126,7 @@ static int show(const struct ath_plan *plan, const char *format, struct ath_err 
 {
     const struct ath_style style = { .columns = 100 };
     const struct ath_start_plan_report report = { .plan = plan,
+                                                  .identities = "",
                                                   .foreseen = &(struct ath_start_results){ 0 },
                                                   .ends = &(struct ath_session_report){ 0 } };
     return ath_output(&ath_start_plan_view, &report,
