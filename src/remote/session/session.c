@@ -179,10 +179,20 @@ static int say_hello(struct handshake *handshake, enum ath_gpu_purpose purpose, 
 }
 
 /* Begins further connections: by UDP if the program wants that and the server answers. */
+/* Most servers have no data addresses: their connections are made while the challenge comes. */
+static void begin_own_stripes(const struct handshake *handshake)
+{
+    const struct ath_stripes_owner owner = ath_session_as_owner(handshake->session);
+    if (handshake->is_program && !handshake->wants_udp)
+        ath_stripes_begin(&owner, "", &handshake->session->stripes);
+}
+
+/* Begins other connections if the challenge names other ways. */
 static void begin_stripes(struct handshake *handshake, struct ath_control_challenge challenge)
 {
     const struct ath_stripes_owner owner = ath_session_as_owner(handshake->session);
     struct ath_stripes *stripes = &handshake->session->stripes;
+    const char *addresses = ath_control_challenge_data_addresses(challenge);
     const uint16_t port = ath_control_challenge_udp_port(challenge);
     if (handshake->wants_udp && port) {
         int status = ath_stripes_begin_udp(&owner, port, stripes);
@@ -194,7 +204,10 @@ static void begin_stripes(struct handshake *handshake, struct ath_control_challe
     } else if (handshake->wants_udp) {
         ath_log(ATH_LOG_NORMAL, "%s", _("large data goes by TCP: the server does not take UDP"));
     }
-    ath_stripes_begin(&owner, ath_control_challenge_data_addresses(challenge), stripes);
+    if (*addresses)
+        ath_stripes_free(stripes);
+    if (!stripes->count)
+        ath_stripes_begin(&owner, addresses, stripes);
 }
 
 static int read_challenge(struct handshake *handshake, struct ath_err *err)
@@ -221,7 +234,9 @@ static int read_challenge(struct handshake *handshake, struct ath_err *err)
     ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
                     &handshake->hello, &handshake->challenge, handshake->transcript.binding,
                     &session->ticket);
-    if (handshake->is_program && session->id) /* joining needs the session's number */
+    if (!session->id) /* joining needs the session's number */
+        ath_stripes_free(&session->stripes);
+    else if (handshake->is_program)
         begin_stripes(handshake, challenge);
     return 0;
 }
@@ -337,6 +352,8 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
     if (session->tls && ath_binding_find(session->tls, &handshake.binding))
         return report_wrong_message(err);
     int status = say_hello(&handshake, first ? ATH_GPU_PURPOSE_CUDA : ATH_GPU_PURPOSE_CONTROL, err);
+    if (!status)
+        begin_own_stripes(&handshake);
     if (!status)
         status = read_challenge(&handshake, err);
     proof_ns = ath_now_ns();

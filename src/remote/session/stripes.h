@@ -1,10 +1,10 @@
 /*
  * Further connections of a program's session, which carry large frames (proto/control.capnp, Join).
- * They are begun behind the challenge and join behind the proof, so they cost no round trip while
- * the server loads the driver. A session without them is only slower.
+ * They are begun behind the hello and join behind the proof, so they cost no round trip. A session
+ * without them is only slower.
  *
- * They go to the server's data addresses if it has any, by each path in turn, and otherwise to the
- * address of the session itself.
+ * They go to the address of the session itself. If the challenge names data addresses, others are
+ * begun to these, by each path in turn, which costs a round trip.
  */
 #pragma once
 #include "remote/session/data_paths.h"
