@@ -438,8 +438,10 @@ static void make_tcp(struct program_session *program, uint32_t announced)
 
 static void make_stream(struct program_session *program, uint32_t announced, int *out_memory)
 {
-    if (program->transport == ATH_CONTROL_TRANSPORT_TCP ||
-        program->transport == ATH_CONTROL_TRANSPORT_UDP) {
+    const bool is_udp = program->transport == ATH_CONTROL_TRANSPORT_UDP;
+    if (is_udp && !program->server->udp_port)
+        refuse_and_end(program, "this server takes no UDP");
+    if (is_udp || program->transport == ATH_CONTROL_TRANSPORT_TCP) {
         make_tcp(program, announced);
         return;
     }

@@ -17,6 +17,7 @@ from relay import Relay  # noqa: E402
 
 GOOD = "CUDA_SUCCESS"
 FULL = "CUDA_ERROR_OUT_OF_MEMORY"
+NO_PART = {"multiprocessors": None, "multiprocessors_total": None}
 GIB = 1 << 30
 DELAY_S = 0.005  # one way; from a round trip of 5 ms on a line counts as slow
 THREADS = 16 * 2048  # that a simulated GPU can have at once
@@ -75,7 +76,7 @@ class Start(Base):
             self.all(program, [f"take plain {8 * MIB + 1}", f"take other {8 * MIB + 1}"], FULL)
             self.all(program, [f"take plain {8 * MIB}", f"take other {8 * MIB}"])
             self.assertEqual(listed(server), [[{"device": device, "memory_used_bytes": 8 * MIB, "memory_limit_bytes": 8 * MIB,
-                                                "memory_limit_source": "asked", "is_limit_enforced": True} for device in (0, 1)]])
+                                                "memory_limit_source": "asked", "is_limit_enforced": True, **NO_PART} for device in (0, 1)]])
 
     def test_the_environment(self):
         for variables, bytes_wanted in (({"AITHERION_MEMORY": "9M"}, 9 * MIB), ({"AITHERION_MEMORY": "25%"}, 16 * MIB),
@@ -291,7 +292,7 @@ class Counted(Base):
             self.assertEqual(program.do("memory").split()[2:], [str(64 * MIB)] * 2)
             self.all(program, [f"take plain {20 * MIB}", f"take plain {20 * MIB}", "take context 0", f"take module {MIB}"])
             self.assertEqual(listed(server)[0], [{"device": 0, "memory_used_bytes": 43 * MIB, "memory_limit_bytes": 8 * MIB,
-                                                  "memory_limit_source": "asked", "is_limit_enforced": False}])
+                                                  "memory_limit_source": "asked", "is_limit_enforced": False, **NO_PART}])
             lines = [line for line in server.log().splitlines() if "event=limit-exceeded" in line]
             self.assertEqual(len(lines), 1)
             self.assertRegex(lines[0], rf"level=warning .*asked_bytes={20 * MIB} allocated_bytes={MIB} limit_bytes={8 * MIB} limit=session$")

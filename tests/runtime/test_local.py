@@ -135,6 +135,7 @@ class Limits(Base):
         with serve() as server, Local(server.socket) as program:
             self.all(program, ["cancelled"])
 
+    @unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers")
     def test_nvml_shows_the_limit(self):
         asks = textwrap.dedent("""
             import ctypes

@@ -145,7 +145,7 @@ class Shares(test_keys.Base):
 
     def test_cheaters_get_no_more(self):
         """Many streams, threads, contexts, graphs, loops of fills, events that are never waited for, loops of launch and wait."""
-        kinds = {"streams": 1000, "threads": 1000, "contexts": 1000, "graphs": 100, "clearing": 0, "unwaited": 500, "loop": 200}
+        kinds = {"streams": 1000, "threads": 1000, "contexts": 1000, "graphs": 100, "clearing": 0, "unwaited": 500, "loop": 5000}
         with self.server("--identities", self.rows_of_two(), keys=self.folder) as server:
             honest = self.party(server, 1, key=self.path("alice"))
             for number, (kind, kernel_us) in enumerate(kinds.items(), 2):
