@@ -129,6 +129,12 @@ int ath_helper_patience_ms(const struct ath_listener *listener, const struct ath
 
 void ath_helper_end(const struct ath_helper *helper)
 {
-    if (helper->pid)
-        kill(helper->pid, SIGKILL);
+    enum { PATIENCE_MS = 1000 };
+    const struct timespec moment = { .tv_nsec = 1000000 };
+    if (!helper->pid)
+        return;
+    kill(helper->pid, SIGKILL);
+    uint64_t end_ms = ath_now_ms() + PATIENCE_MS;
+    while (!waitpid(helper->pid, NULL, WNOHANG) && ath_now_ms() < end_ms)
+        nanosleep(&moment, NULL);
 }

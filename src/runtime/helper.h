@@ -56,5 +56,7 @@ bool ath_helper_take_end(struct ath_helper *helper, const struct ath_helper_kind
 int ath_helper_patience_ms(const struct ath_listener *listener, const struct ath_helper *helper,
                            const struct ath_helper_kind *kind);
 
-/* Ends the helper. */
+/* Kills the helper, and waits for its end: a new one has the listening sockets for a moment, and
+ * the next runtime wants their addresses. Waits for a second at most, as a process may hang in the
+ * kernel. */
 void ath_helper_end(const struct ath_helper *helper);
