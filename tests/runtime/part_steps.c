@@ -84,6 +84,7 @@ static CUresult begin(void)
     OK(cuModuleGetFunction(&occupy, module, "occupy"));
     OK(cuMemAlloc_v2(&marks, PROCESSORS_MAX * sizeof(unsigned int)));
     OK(cuMemsetD8_v2(marks, 0, PROCESSORS_MAX * sizeof(unsigned int)));
+    OK(cuCtxSynchronize());
     return CUDA_SUCCESS;
 }
 
@@ -190,6 +191,7 @@ static void say_marks(void)
     const char *between = "";
     OK(cuMemcpyDtoH_v2(found, marks, sizeof found));
     OK(cuMemsetD8_v2(marks, 0, sizeof found));
+    OK(cuCtxSynchronize()); /* a non-blocking stream does not wait for the fill */
     for (int i = 0; i < PROCESSORS_MAX; i++)
         if (found[i]) {
             printf("%s%d", between, i);
