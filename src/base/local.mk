@@ -28,3 +28,6 @@ libaitherion_a_SOURCES += \
 	src/base/root.c src/base/root.h \
 	src/base/text.c src/base/text.h \
 	src/base/unknown.h
+
+# Only the command line tool speaks HTTP to others.
+libadmin_a_SOURCES += src/base/curl.c src/base/curl.h

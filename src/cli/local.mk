@@ -29,6 +29,8 @@ libadmin_a_SOURCES += \
 	src/cli/commands/image_remove.c \
 	src/cli/commands/init.c \
 	src/cli/commands/key.c \
+	src/cli/commands/kubernetes.c \
+	src/cli/commands/kubernetes_scheduler.c \
 	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
 	src/cli/commands/metrics.c \

@@ -1,7 +1,6 @@
 libadmin_a_SOURCES += \
 	src/container/docker/body.c src/container/docker/body.h \
 	src/container/docker/container.c src/container/docker/container.h \
-	src/container/docker/curl.c src/container/docker/curl.h \
 	src/container/docker/docker.c src/container/docker/docker.h \
 	src/container/docker/fault.c src/container/docker/fault.h \
 	src/container/docker/host.c src/container/docker/host.h \

@@ -14,6 +14,7 @@
     X(fingerprint)                                                                                 \
     X(cluster)                                                                                     \
     X(export)                                                                                      \
+    X(kubernetes)                                                                                  \
     X(numa)                                                                                        \
     X(init)                                                                                        \
     X(configure)                                                                                   \
@@ -39,6 +40,8 @@
     X(cluster_show)                                                                                \
     X(cluster_place)                                                                               \
     X(cluster_estimate)
+
+#define ATH_KUBERNETES_COMMANDS(X) X(kubernetes_scheduler)
 
 #define ATH_ROCE_COMMANDS(X)                                                                       \
     X(roce_list)                                                                                   \
@@ -66,6 +69,7 @@
 #define ATH_COMMAND_DECLARE(name) extern const struct ath_command ath_command_##name;
 ATH_ROOT_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_CLUSTER_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_KUBERNETES_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_ROCE_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_SESSION_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_KEY_COMMANDS(ATH_COMMAND_DECLARE)

@@ -2,7 +2,7 @@
 #pragma once
 #include <stddef.h>
 
-#include "container/docker/curl.h"
+#include "base/curl.h"
 #include "container/docker/host.h"
 #include "container/docker/request.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "base/curl.h"
 #include "base/text.h"
-#include "container/docker/curl.h"
 #include "container/docker/docker.h"
 
 enum { ATH_DOCKER_API_TEXT = 16 };

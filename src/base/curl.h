@@ -1,5 +1,5 @@
 /*
- * libcurl, loaded on first use. Private to container.
+ * libcurl, loaded on first use.
  *
  * curl_easy_setopt() accepts any argument. An int instead of a long is undefined, and fails only on
  * some machines. The functions below fix the type, and check it against the option's number
@@ -16,6 +16,8 @@
     F(curl_global_init)                                                                            \
     F(curl_easy_init)                                                                              \
     F(curl_easy_cleanup)                                                                           \
+    F(curl_easy_reset)                                                                             \
+    F(curl_easy_perform)                                                                           \
     F(curl_easy_setopt)                                                                            \
     F(curl_easy_getinfo)                                                                           \
     F(curl_easy_strerror)                                                                          \

@@ -1,7 +1,7 @@
 /* Loads libcurl, and sets each option with a value of its type. */
 #include "config.h"
 
-#include "container/docker/curl.h"
+#include "base/curl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

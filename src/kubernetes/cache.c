@@ -1,0 +1,597 @@
+#include "config.h"
+
+#include "kubernetes/cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/unknown.h"
+#include "place/cpus.h"
+
+enum { BITS = 14, EXPIRY_MS = 500 /* between two looks for old reservations */ };
+
+enum state { PENDING, RESERVED, BOUND };
+
+struct node;
+
+/* A pod that asks for GPUs. */
+struct pod {
+    struct ath_map_entry link;
+    char *uid;
+    uint64_t generation; /* of the list that had it last */
+    enum state state;
+    uint64_t since_ms; /* reserved, or bound by this process */
+    struct ath_kube_wish wish;
+    struct node *node;     /* RESERVED and BOUND */
+    struct ath_texts gpus; /* there */
+};
+
+/* A node that has a ComputeNode, or pods. */
+struct node {
+    struct ath_map_entry link;
+    char *name;
+    uint64_t generation;
+    bool is_known; /* has a ComputeNode, and `facts` are whole */
+    char *fault;   /* of its ComputeNode; NULL: none */
+    struct ath_kube_node facts;
+    struct ath_kube_shape *shape;
+    struct ath_kube_use uses[ATH_KUBE_GPUS_MAX];
+    struct pod **pods;
+    size_t pod_count;
+};
+
+struct ath_kube_cache {
+    pthread_mutex_t lock; /* guards all below */
+    uint64_t (*clock)(void);
+    uint64_t reservation_ms, looked_ms, expired;
+    size_t reserved_count;
+    struct ath_map nodes, pods;
+    struct ath_kube_shapes shapes;
+    uint64_t generations[ATH_KUBE_KINDS], begun_ms[ATH_KUBE_KINDS];
+    bool is_listed[ATH_KUBE_KINDS];
+};
+
+/* ---- finding ---- */
+
+/* FNV-1a (draft-eastlake-fnv). */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static struct node *find_node(const struct ath_kube_cache *cache, const char *name)
+{
+    uint64_t key = hash_of(name);
+    for (struct ath_map_entry **at = ath_map_at(&cache->nodes, key); *at;
+         at = ath_map_same(&(*at)->next, key))
+        if (!strcmp(((struct node *)*at)->name, name))
+            return (struct node *)*at;
+    return NULL;
+}
+
+static struct pod *find_pod(const struct ath_kube_cache *cache, const char *uid)
+{
+    uint64_t key = hash_of(uid);
+    for (struct ath_map_entry **at = ath_map_at(&cache->pods, key); *at;
+         at = ath_map_same(&(*at)->next, key))
+        if (!strcmp(((struct pod *)*at)->uid, uid))
+            return (struct pod *)*at;
+    return NULL;
+}
+
+static void take_out(const struct ath_map *map, struct ath_map_entry *entry)
+{
+    struct ath_map_entry **at = ath_map_bucket(map, entry->key);
+    while (*at != entry)
+        at = &(*at)->next;
+    ath_map_take(at);
+}
+
+static struct node *node_named(struct ath_kube_cache *cache, const char *name)
+{
+    struct node *node = find_node(cache, name);
+    if (node)
+        return node;
+    node = ath_xalloc(sizeof *node);
+    node->name = ath_xstrdup(name);
+    ath_map_add(&cache->nodes, &node->link, hash_of(name));
+    return node;
+}
+
+/* ---- what pods use ---- */
+
+static size_t gpu_named(const struct ath_machine *machine, const char *uuid)
+{
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (!strcmp(machine->gpus[i].uuid, uuid))
+            return i;
+    return machine->gpu_count;
+}
+
+static void count_pod(struct node *node, const struct pod *pod)
+{
+    const struct ath_machine *machine = &node->facts.machine;
+    for (size_t i = 0; i < pod->gpus.count; i++) {
+        size_t gpu = gpu_named(machine, pod->gpus.items[i]);
+        if (gpu < machine->gpu_count)
+            ath_kube_use_add(&node->uses[gpu], &pod->wish, machine->gpus[gpu].memory_total_bytes);
+    }
+}
+
+/* Computes the uses of a node again: a few dozen pods at most. */
+static void recount(struct node *node)
+{
+    memset(node->uses, 0, sizeof node->uses);
+    for (size_t i = 0; i < node->pod_count; i++)
+        count_pod(node, node->pods[i]);
+}
+
+static void forget_facts(struct ath_kube_cache *cache, struct node *node)
+{
+    if (node->is_known)
+        ath_kube_shape_leave(&cache->shapes, node->shape);
+    ath_kube_node_free(&node->facts);
+    free(node->fault);
+    node->fault = NULL;
+    node->is_known = false;
+}
+
+/* Frees a node that has neither a ComputeNode nor pods. */
+static void tidy_node(struct ath_kube_cache *cache, struct node *node)
+{
+    if (node->is_known || node->fault || node->pod_count)
+        return;
+    take_out(&cache->nodes, &node->link);
+    free(node->pods);
+    free(node->name);
+    free(node);
+}
+
+/* Takes the GPUs of a pod back. */
+static void detach(struct ath_kube_cache *cache, struct pod *pod)
+{
+    struct node *node = pod->node;
+
+    if (pod->state == RESERVED)
+        cache->reserved_count--;
+    pod->state = PENDING;
+    ath_texts_free(&pod->gpus);
+    pod->gpus = (struct ath_texts){ 0 };
+    if (!node)
+        return;
+    for (size_t i = 0; i < node->pod_count; i++)
+        if (node->pods[i] == pod) {
+            node->pods[i] = node->pods[--node->pod_count];
+            break;
+        }
+    pod->node = NULL;
+    recount(node);
+    tidy_node(cache, node);
+}
+
+/* Gives a pod GPUs of a node; takes *gpus. */
+static void attach(struct ath_kube_cache *cache, struct pod *pod, const char *name,
+                   enum state state, struct ath_texts *gpus)
+{
+    detach(cache, pod);
+    struct node *node = node_named(cache, name);
+    struct pod **slot = ath_push(&node->pods, &node->pod_count, sizeof *slot);
+    *slot = pod;
+    pod->node = node;
+    pod->state = state;
+    pod->since_ms = cache->clock();
+    pod->gpus = *gpus;
+    *gpus = (struct ath_texts){ 0 };
+    cache->reserved_count += state == RESERVED;
+    count_pod(node, pod);
+}
+
+static void free_pod(struct pod *pod)
+{
+    free(pod->uid);
+    ath_kube_wish_free(&pod->wish);
+    ath_texts_free(&pod->gpus);
+    free(pod);
+}
+
+static void forget_pod(struct ath_kube_cache *cache, struct pod *pod)
+{
+    if (!pod)
+        return;
+    detach(cache, pod);
+    take_out(&cache->pods, &pod->link);
+    free_pod(pod);
+}
+
+/* Takes back reservations whose pods were not bound in time. */
+static void expire(struct ath_kube_cache *cache)
+{
+    uint64_t now_ms = cache->clock();
+
+    if (!cache->reserved_count || now_ms - cache->looked_ms < EXPIRY_MS)
+        return;
+    cache->looked_ms = now_ms;
+    ATH_MAP_EACH(&cache->pods, at)
+    {
+        struct pod *pod = (struct pod *)*at;
+        if (pod->state != RESERVED || now_ms - pod->since_ms < cache->reservation_ms)
+            continue;
+        detach(cache, pod);
+        cache->expired++;
+    }
+}
+
+/* ---- life ---- */
+
+struct ath_kube_cache *ath_kube_cache_make(uint64_t (*clock)(void), uint64_t reservation_ms)
+{
+    struct ath_kube_cache *cache = ath_xalloc(sizeof *cache);
+
+    pthread_mutex_init(&cache->lock, NULL);
+    cache->clock = clock;
+    cache->reservation_ms = reservation_ms;
+    cache->nodes.bits = cache->pods.bits = BITS;
+    cache->nodes.buckets = ath_xalloc(sizeof *cache->nodes.buckets << BITS);
+    cache->pods.buckets = ath_xalloc(sizeof *cache->pods.buckets << BITS);
+    return cache;
+}
+
+void ath_kube_cache_free(struct ath_kube_cache *cache)
+{
+    if (!cache)
+        return;
+    ATH_MAP_EACH(&cache->pods, at)
+    free_pod(ath_map_take(at));
+    ATH_MAP_EACH(&cache->nodes, at)
+    {
+        struct node *node = ath_map_take(at);
+        forget_facts(cache, node);
+        free(node->pods);
+        free(node->name);
+        free(node);
+    }
+    ath_kube_shapes_free(&cache->shapes);
+    free(cache->nodes.buckets);
+    free(cache->pods.buckets);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+/* ---- from the API server ---- */
+
+void ath_kube_cache_begin(struct ath_kube_cache *cache, enum ath_kube_kind kind)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->generations[kind]++;
+    cache->begun_ms[kind] = cache->clock();
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* Drops pods that the list lacks, except those that this process has reserved, or has bound since
+ * the list began. */
+static void drop_old_pods(struct ath_kube_cache *cache)
+{
+    ATH_MAP_EACH(&cache->pods, at)
+    {
+        struct pod *pod = (struct pod *)*at;
+        if (pod->generation == cache->generations[ATH_KUBE_PODS] || pod->state == RESERVED ||
+            (pod->state == BOUND && pod->since_ms >= cache->begun_ms[ATH_KUBE_PODS]))
+            continue;
+        detach(cache, pod);
+        free_pod(ath_map_take(at));
+    }
+}
+
+static void drop_old_nodes(struct ath_kube_cache *cache)
+{
+    ATH_MAP_EACH(&cache->nodes, at)
+    {
+        struct node *node = (struct node *)*at;
+        if (node->generation == cache->generations[ATH_KUBE_NODES])
+            continue;
+        forget_facts(cache, node);
+        recount(node);
+        tidy_node(cache, node);
+    }
+}
+
+void ath_kube_cache_end(struct ath_kube_cache *cache, enum ath_kube_kind kind)
+{
+    pthread_mutex_lock(&cache->lock);
+    if (kind == ATH_KUBE_PODS)
+        drop_old_pods(cache);
+    else
+        drop_old_nodes(cache);
+    cache->is_listed[kind] = true;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+bool ath_kube_cache_is_ready(struct ath_kube_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    bool is_ready = cache->is_listed[ATH_KUBE_NODES] && cache->is_listed[ATH_KUBE_PODS];
+    pthread_mutex_unlock(&cache->lock);
+    return is_ready;
+}
+
+static struct pod *pod_of(struct ath_kube_cache *cache, const char *uid)
+{
+    struct pod *pod = find_pod(cache, uid);
+    if (pod)
+        return pod;
+    pod = ath_xalloc(sizeof *pod);
+    pod->uid = ath_xstrdup(uid);
+    ath_map_add(&cache->pods, &pod->link, hash_of(uid));
+    return pod;
+}
+
+/* A pod that is not bound yet keeps a reservation, and so does one whose binding the API server has
+ * not sent yet. */
+static void put_pod(struct ath_kube_cache *cache, struct ath_kube_pod *read)
+{
+    bool has_gpus = read->node && read->gpus.count;
+
+    if (read->is_over || !read->wish.gpu_count || (read->node && !has_gpus)) {
+        forget_pod(cache, find_pod(cache, read->uid));
+        return;
+    }
+    struct pod *pod = pod_of(cache, read->uid);
+    pod->generation = cache->generations[ATH_KUBE_PODS];
+    if (!has_gpus && pod->state != PENDING)
+        return;
+    if (has_gpus)
+        detach(cache, pod); /* with the wish that was counted */
+    ath_kube_wish_free(&pod->wish);
+    pod->wish = read->wish;
+    read->wish = (struct ath_kube_wish){ 0 };
+    if (has_gpus)
+        attach(cache, pod, read->node, BOUND, &read->gpus);
+}
+
+static int take_pod(struct ath_kube_cache *cache, const json_t *object, struct ath_err *err)
+{
+    ATH_AUTO(ath_kube_pod) pod = { 0 };
+    int status = ath_kube_pod_read(object, &pod, err);
+
+    if (status == -EBADMSG)
+        return status;
+    pthread_mutex_lock(&cache->lock);
+    put_pod(cache, &pod);
+    pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
+static int take_node(struct ath_kube_cache *cache, const json_t *object, struct ath_err *err)
+{
+    struct ath_kube_node facts;
+    struct ath_err fault = { 0 };
+    int status = ath_kube_node_read(object, &facts, &fault);
+    const char *name =
+        status ? ath_kube_text(json_object_get(object, "metadata"), "name", ATH_KUBE_NAME_MAX)
+               : facts.name;
+    if (status)
+        ath_err_copy(err, &fault);
+    if (!name)
+        return status;
+    pthread_mutex_lock(&cache->lock);
+    struct node *node = node_named(cache, name);
+    forget_facts(cache, node);
+    node->generation = cache->generations[ATH_KUBE_NODES];
+    if (status) {
+        node->fault = ath_xstrdup(fault.message);
+    } else {
+        node->facts = facts;
+        node->shape = ath_kube_shape_join(&cache->shapes, &node->facts);
+        node->is_known = true;
+    }
+    recount(node);
+    pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
+int ath_kube_cache_take(struct ath_kube_cache *cache, enum ath_kube_kind kind, const json_t *object,
+                        struct ath_err *err)
+{
+    return kind == ATH_KUBE_PODS ? take_pod(cache, object, err) : take_node(cache, object, err);
+}
+
+void ath_kube_cache_drop(struct ath_kube_cache *cache, enum ath_kube_kind kind,
+                         const json_t *object)
+{
+    const json_t *metadata = json_object_get(object, "metadata");
+    const char *key = kind == ATH_KUBE_PODS ? ath_kube_text(metadata, "uid", ATH_KUBE_UID_MAX)
+                                            : ath_kube_text(metadata, "name", ATH_KUBE_NAME_MAX);
+    if (!key)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    struct node *node = kind == ATH_KUBE_NODES ? find_node(cache, key) : NULL;
+    if (kind == ATH_KUBE_PODS)
+        forget_pod(cache, find_pod(cache, key));
+    if (node) {
+        forget_facts(cache, node);
+        recount(node);
+        tidy_node(cache, node);
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* ---- for the scheduler ---- */
+
+/* Ends the reservation of a pod, if it has one. */
+static void release(struct ath_kube_cache *cache, const char *uid)
+{
+    struct pod *pod = find_pod(cache, uid);
+    if (pod && pod->state == RESERVED)
+        detach(cache, pod);
+}
+
+/* Judges one node. Returns whether it fits. */
+static bool judge(const struct node *node, const struct ath_kube_wish *wish,
+                  struct ath_kube_verdict *verdict, struct ath_text *why)
+{
+    if (node && node->is_known) {
+        ath_kube_judge(&node->facts, node->shape, node->uses, wish, verdict, why);
+        return verdict->fits;
+    }
+    *verdict = (struct ath_kube_verdict){ .is_hopeless = true };
+    if (node && node->fault)
+        ath_text_add(why, "the ComputeNode has a fault: %s", node->fault);
+    else
+        ath_text_add(why, "there is no ComputeNode: aitherion's agent does not run on the node");
+    return false;
+}
+
+void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
+                          const char *const *names, size_t count, struct ath_kube_opinion *out)
+{
+    ath_auto_free struct ath_kube_verdict *verdicts = ath_xalloc(count * sizeof *verdicts);
+    int64_t best_ring = INT64_MIN;
+
+    pthread_mutex_lock(&cache->lock);
+    expire(cache);
+    release(cache, pod->uid);
+    for (size_t i = 0; i < count; i++) {
+        struct ath_text why = { 0 };
+        bool fits = judge(find_node(cache, names[i]), &pod->wish, &verdicts[i], &why);
+        out[i] = (struct ath_kube_opinion){ .fits = fits, .is_hopeless = verdicts[i].is_hopeless };
+        if (!fits)
+            out[i].why = ath_text_take(&why);
+        else if (verdicts[i].ring_value > best_ring)
+            best_ring = verdicts[i].ring_value;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    for (size_t i = 0; i < count; i++)
+        if (out[i].fits)
+            out[i].score = ath_kube_score(&verdicts[i], best_ring);
+}
+
+void ath_kube_place_free(struct ath_kube_place *place)
+{
+    if (!place)
+        return;
+    ath_texts_free(&place->gpus);
+    free(place->numa_nodes);
+    free(place->runtime);
+    ath_kube_wish_free(&place->wish);
+    *place = (struct ath_kube_place){ 0 };
+}
+
+/* Returns the NUMA nodes of GPUs as "0,8", or NULL if one is not known. */
+static char *numa_nodes_of(const struct ath_machine *machine,
+                           const struct ath_kube_verdict *verdict)
+{
+    ATH_AUTO(ath_idset) nodes = { 0 };
+    struct ath_text text = { 0 };
+
+    for (size_t i = 0; i < verdict->gpu_count; i++) {
+        int node = ath_place_node_of(machine, &machine->gpus[verdict->ring[i]]);
+        if (node == ATH_UNKNOWN)
+            return NULL;
+        ath_idset_add(&nodes, node, node);
+    }
+    for (int node = -1; (node = ath_idset_next(&nodes, node)) >= 0;)
+        ath_text_add_part(&text, ",", "%d", node);
+    return ath_text_take(&text);
+}
+
+static void fill_place(const struct node *node, const struct ath_kube_wish *wish,
+                       const struct ath_kube_verdict *verdict, struct ath_kube_place *out)
+{
+    const struct ath_machine *machine = &node->facts.machine;
+
+    *out = (struct ath_kube_place){ .runtime = ath_xstrdup(node->facts.runtime),
+                                    .numa_nodes = numa_nodes_of(machine, verdict) };
+    ath_kube_wish_copy(wish, &out->wish);
+    for (size_t i = 0; i < verdict->gpu_count; i++)
+        ath_texts_add(&out->gpus, machine->gpus[verdict->ring[i]].uuid);
+}
+
+static int reserve(struct ath_kube_cache *cache, const char *uid, const char *name,
+                   struct ath_kube_place *out, struct ath_err *err)
+{
+    ATH_AUTO(ath_text) why = { 0 };
+    struct ath_kube_verdict verdict;
+    struct ath_texts gpus = { 0 };
+    struct pod *pod = find_pod(cache, uid);
+
+    if (!pod)
+        return ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND,
+                           "the pod with the uid '%.128s' is not known, or wants no GPU", uid);
+    if (pod->state == BOUND)
+        return ath_err_set(err, -EBUSY, ATH_E_BUSY, "the pod is bound to the node '%.253s' already",
+                           pod->node->name);
+    detach(cache, pod);
+    const struct node *node = find_node(cache, name);
+    if (!judge(node, &pod->wish, &verdict, &why))
+        return ath_err_set(err, -EBUSY, ATH_E_BUSY, "the node '%.253s' does not fit any more: %s",
+                           name, why.data);
+    fill_place(node, &pod->wish, &verdict, out);
+    for (size_t i = 0; i < out->gpus.count; i++)
+        ath_texts_add(&gpus, out->gpus.items[i]);
+    attach(cache, pod, name, RESERVED, &gpus);
+    return 0;
+}
+
+int ath_kube_cache_reserve(struct ath_kube_cache *cache, const char *uid, const char *node,
+                           struct ath_kube_place *out, struct ath_err *err)
+{
+    pthread_mutex_lock(&cache->lock);
+    expire(cache);
+    int status = reserve(cache, uid, node, out, err);
+    pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
+void ath_kube_cache_confirm(struct ath_kube_cache *cache, const char *uid)
+{
+    pthread_mutex_lock(&cache->lock);
+    struct pod *pod = find_pod(cache, uid);
+    if (pod && pod->state == RESERVED) {
+        pod->state = BOUND;
+        pod->since_ms = cache->clock();
+        cache->reserved_count--;
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void ath_kube_cache_release(struct ath_kube_cache *cache, const char *uid)
+{
+    pthread_mutex_lock(&cache->lock);
+    release(cache, uid);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+static void count_node(const struct node *node, struct ath_kube_cache_counts *out)
+{
+    out->nodes += node->is_known;
+    for (size_t i = 0; i < node->facts.machine.gpu_count; i++) {
+        out->gpus++;
+        out->gpus_used += node->uses[i].pod_count > 0;
+    }
+}
+
+void ath_kube_cache_count(struct ath_kube_cache *cache, struct ath_kube_cache_counts *out)
+{
+    *out = (struct ath_kube_cache_counts){ 0 };
+    pthread_mutex_lock(&cache->lock);
+    expire(cache);
+    out->expired = cache->expired;
+    ATH_MAP_EACH(&cache->nodes, at)
+    count_node((const struct node *)*at, out);
+    ATH_MAP_EACH(&cache->pods, at)
+    {
+        const struct pod *pod = (const struct pod *)*at;
+        out->pods_pending += pod->state == PENDING;
+        out->pods_reserved += pod->state == RESERVED;
+        out->pods_bound += pod->state == BOUND;
+    }
+    pthread_mutex_unlock(&cache->lock);
+}

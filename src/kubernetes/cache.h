@@ -1,0 +1,88 @@
+/*
+ * The extender's knowledge of the cluster: ComputeNodes, the pods that ask for GPUs, which GPUs
+ * pods have, and reservations for pods that are being bound.
+ *
+ * A pod has GPUs on its node from its reservation until it is over or deleted. A reservation
+ * expires unless the pod is bound. Pods that were bound before the process began are known by their
+ * annotation. Any thread may call these functions; each holds the cache's lock, and none waits for
+ * the network.
+ */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "kubernetes/judge.h"
+
+enum ath_kube_kind { ATH_KUBE_NODES, ATH_KUBE_PODS, ATH_KUBE_KINDS };
+
+struct ath_kube_cache;
+
+/* clock: milliseconds that only go forward. */
+struct ath_kube_cache *ath_kube_cache_make(uint64_t (*clock)(void), uint64_t reservation_ms);
+void ath_kube_cache_free(struct ath_kube_cache *cache);
+
+/* ---- from the API server ---- */
+
+/* A whole list comes: begin, take each object, end. Objects that the list lacks are then dropped. A
+ * list that breaks off has no end, and begins again. */
+void ath_kube_cache_begin(struct ath_kube_cache *cache, enum ath_kube_kind kind);
+void ath_kube_cache_end(struct ath_kube_cache *cache, enum ath_kube_kind kind);
+
+/* Takes an object that is new or has changed. Returns 0, or a negative errno with err if the object
+ * has a fault; a node then takes no pods. */
+int ath_kube_cache_take(struct ath_kube_cache *cache, enum ath_kube_kind kind, const json_t *object,
+                        struct ath_err *err);
+
+/* Drops an object that was deleted. */
+void ath_kube_cache_drop(struct ath_kube_cache *cache, enum ath_kube_kind kind,
+                         const json_t *object);
+
+/* Whether a whole list of each kind has come. */
+bool ath_kube_cache_is_ready(struct ath_kube_cache *cache);
+
+/* ---- for the scheduler ---- */
+
+struct ath_kube_opinion {
+    bool fits, is_hopeless;
+    char *why; /* if the node does not fit; the caller frees it */
+    int score; /* 0 to 10 */
+};
+
+/* Judges nodes by their names for a pod, and scores those that fit. The scheduler asks about a pod
+ * again if binding it has failed, so a reservation of the pod ends. out: an opinion for each node.
+ */
+void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
+                          const char *const *names, size_t count, struct ath_kube_opinion *out);
+
+/* The GPUs that a pod gets. Owns its texts. */
+struct ath_kube_place {
+    struct ath_texts gpus; /* UUIDs in the order of the best ring */
+    char *numa_nodes;      /* "0,8"; NULL if not known */
+    char *runtime;         /* of the node; NULL */
+    struct ath_kube_wish wish;
+};
+
+void ath_kube_place_free(struct ath_kube_place *place);
+
+/*
+ * Reserves GPUs of a node for a pod. Returns 0; -ENOENT with err if the cache does not know the pod
+ * or it asks for no GPU; -EBUSY with err if the node does not fit (any more). A reservation that
+ * the pod has is replaced.
+ */
+int ath_kube_cache_reserve(struct ath_kube_cache *cache, const char *uid, const char *node,
+                           struct ath_kube_place *out, struct ath_err *err);
+
+/* The pod with the reservation was bound, or was refused. */
+void ath_kube_cache_confirm(struct ath_kube_cache *cache, const char *uid);
+void ath_kube_cache_release(struct ath_kube_cache *cache, const char *uid);
+
+struct ath_kube_cache_counts {
+    size_t nodes, pods_pending, pods_reserved, pods_bound;
+    size_t gpus, gpus_used; /* of all nodes; with at least one pod */
+    uint64_t expired;       /* reservations since the start */
+};
+
+void ath_kube_cache_count(struct ath_kube_cache *cache, struct ath_kube_cache_counts *out);

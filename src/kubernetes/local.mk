@@ -1,0 +1,17 @@
+# Parts that run in Kubernetes: the scheduler's extender.
+libadmin_a_SOURCES += \
+	src/kubernetes/api.c src/kubernetes/api.h \
+	src/kubernetes/bind.c src/kubernetes/bind.h \
+	src/kubernetes/cache.c src/kubernetes/cache.h \
+	src/kubernetes/client.c src/kubernetes/client.h \
+	src/kubernetes/compute_node.c src/kubernetes/compute_node.h \
+	src/kubernetes/extender.c src/kubernetes/extender.h \
+	src/kubernetes/figures.c src/kubernetes/figures.h \
+	src/kubernetes/http.c src/kubernetes/http.h \
+	src/kubernetes/judge.c src/kubernetes/judge.h \
+	src/kubernetes/pod.c src/kubernetes/pod.h \
+	src/kubernetes/quantity.c src/kubernetes/quantity.h \
+	src/kubernetes/scheduler.c src/kubernetes/scheduler.h \
+	src/kubernetes/server.c src/kubernetes/server.h \
+	src/kubernetes/shape.c src/kubernetes/shape.h \
+	src/kubernetes/watch.c src/kubernetes/watch.h

@@ -1,0 +1,72 @@
+/*
+ * The request of a pod, and the GPUs that it has: read from its JSON, as the API server and the
+ * scheduler write it. Pure computation.
+ *
+ * Resources of containers (limits, or requests if there are none) are counted for the whole pod,
+ * as the scheduler counts them:
+ *
+ *     aitherion.io/gpu          number of GPUs; 1 if only one of the others is given
+ *     aitherion.io/gpu-memory   memory of all its GPUs together; also ai.compute/vram
+ *     aitherion.io/gpu-share    percent of the time of one GPU, of all its GPUs together
+ *
+ * GPUs without memory and share are whole GPUs, which no other pod gets. Annotations:
+ *
+ *     aitherion.io/numa-policy      none, single-numa, best-effort (if not given), restricted
+ *     aitherion.io/gpu-model        only GPUs of this model
+ *     aitherion.io/preferred-model  rather GPUs of this model
+ *     aitherion.io/gpus             set when a node was chosen: the GPUs by UUID
+ */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "config/schema.h"
+#include "place/choose.h"
+#include "place/gpu_models.h"
+
+#define ATH_KUBE_GPUS_ANNOTATION "aitherion.io/gpus"
+
+enum {
+    ATH_KUBE_GPUS_MAX = 64, /* of a node */
+    ATH_KUBE_NAME_MAX = 253,
+    ATH_KUBE_UID_MAX = 128,
+    ATH_KUBE_CONTAINERS_MAX = 512,
+};
+
+struct ath_kube_wish {
+    size_t gpu_count; /* 0: the pod asks for no GPU */
+    bool is_whole;
+    int64_t memory_bytes; /* of each GPU; 0 with a share: the share's part of its memory */
+    int share_percent;    /* of each GPU; 0: none */
+    enum ath_place_policy policy;
+    char *model, *preferred_model;                         /* NULL: any */
+    const struct ath_gpu_model *model_row, *preferred_row; /* of the table; NULL: not there */
+};
+
+/* Owns its texts. */
+struct ath_kube_pod {
+    char *name, *space, *uid; /* space: the namespace */
+    char *node;               /* NULL: none yet */
+    bool is_over;             /* Succeeded or Failed */
+    struct ath_kube_wish wish;
+    struct ath_texts gpus; /* of the annotation */
+};
+
+void ath_kube_wish_free(struct ath_kube_wish *wish);
+void ath_kube_wish_copy(const struct ath_kube_wish *wish, struct ath_kube_wish *out);
+void ath_kube_pod_free(struct ath_kube_pod *pod);
+
+/*
+ * Reads a pod. Returns 0; -EBADMSG with err if it is no pod (then *out is empty); -EINVAL with err
+ * if its request has a fault. *out is then whole, but the wish asks for no GPU if a resource has
+ * the fault, and has the usual policy if the annotation does: a pod that has GPUs keeps them
+ * whatever happens to its annotations.
+ */
+int ath_kube_pod_read(const json_t *json, struct ath_kube_pod *out, struct ath_err *err);
+
+/* Returns the text of a member, or NULL if it is no text, empty, longer than max, or has a NUL. The
+ * text belongs to json. */
+const char *ath_kube_text(const json_t *object, const char *member, size_t max);
