@@ -1102,6 +1102,7 @@ TEST(a_pod_that_is_filtered_again_has_lost_its_reservation)
 
 TEST(hostile_requests_are_refused)
 {
+#define POD "\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\",\"uid\":\"c\"},\"spec\":{}}"
     static const char *const bodies[] = {
         "",
         "[]",
@@ -1109,15 +1110,9 @@ TEST(hostile_requests_are_refused)
         "{",
         "{}",
         "{\"Pod\":{}}",
-        "{\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\",\"uid\":\"c\"},\"spec\":{}}"
-        ","
-        "\"NodeNames\":[7]}",
-        "{\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\",\"uid\":\"c\"},\"spec\":{}}"
-        ","
-        "\"NodeNames\":[\"a\\u0000b\"]}",
-        "{\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\",\"uid\":\"c\"},\"spec\":{}}"
-        ","
-        "\"Nodes\":{\"items\":[]},\"NodeNames\":null}",
+        "{" POD ",\"NodeNames\":[7]}",
+        "{" POD ",\"NodeNames\":[\"a\\u0000b\"]}",
+        "{" POD ",\"Nodes\":{\"items\":[]},\"NodeNames\":null}",
         "{\"PodName\":\"../x\",\"PodNamespace\":\"d\",\"PodUID\":\"1\",\"Node\":\"n1\"}",
         "{\"PodName\":\"a\",\"PodNamespace\":\"d/x\",\"PodUID\":\"1\",\"Node\":\"n1\"}",
         "{\"PodName\":\"a\",\"PodNamespace\":\"d\",\"PodUID\":\"1\",\"Node\":\"..\"}",
