@@ -442,6 +442,8 @@ static bool judge(const struct node *node, const struct ath_kube_wish *wish,
         return verdict->fits;
     }
     *verdict = (struct ath_kube_verdict){ .is_hopeless = true };
+    if (!why)
+        return false;
     if (node && node->fault)
         ath_text_add(why, "the ComputeNode has a fault: %s", node->fault);
     else
@@ -450,7 +452,8 @@ static bool judge(const struct node *node, const struct ath_kube_wish *wish,
 }
 
 void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
-                          const char *const *names, size_t count, struct ath_kube_opinion *out)
+                          const char *const *names, size_t count, bool wants_reasons,
+                          struct ath_kube_opinion *out)
 {
     ath_auto_free struct ath_kube_verdict *verdicts = ath_xalloc(count * sizeof *verdicts);
     int64_t best_ring = INT64_MIN;
@@ -460,11 +463,12 @@ void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_po
     release(cache, pod->uid);
     for (size_t i = 0; i < count; i++) {
         struct ath_text why = { 0 };
-        bool fits = judge(find_node(cache, names[i]), &pod->wish, &verdicts[i], &why);
+        bool fits = judge(find_node(cache, names[i]), &pod->wish, &verdicts[i],
+                          wants_reasons ? &why : NULL);
         out[i] = (struct ath_kube_opinion){ .fits = fits, .is_hopeless = verdicts[i].is_hopeless };
-        if (!fits)
+        if (!fits && wants_reasons)
             out[i].why = ath_text_take(&why);
-        else if (verdicts[i].ring_value > best_ring)
+        if (fits && verdicts[i].ring_value > best_ring)
             best_ring = verdicts[i].ring_value;
     }
     pthread_mutex_unlock(&cache->lock);

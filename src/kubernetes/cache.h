@@ -47,15 +47,16 @@ bool ath_kube_cache_is_ready(struct ath_kube_cache *cache);
 
 struct ath_kube_opinion {
     bool fits, is_hopeless;
-    char *why; /* if the node does not fit; the caller frees it */
+    char *why; /* if the node does not fit; the caller frees the text */
     int score; /* 0 to 10 */
 };
 
 /* Judges nodes by their names for a pod, and scores those that fit. The scheduler asks about a pod
- * again if binding it has failed, so a reservation of the pod ends. out: an opinion for each node.
- */
+ * again if binding it has failed, so a reservation of the pod ends. out: an opinion for each node;
+ * why stays NULL unless wants_reasons. */
 void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
-                          const char *const *names, size_t count, struct ath_kube_opinion *out);
+                          const char *const *names, size_t count, bool wants_reasons,
+                          struct ath_kube_opinion *out);
 
 /* The GPUs that a pod gets. Owns its texts. */
 struct ath_kube_place {

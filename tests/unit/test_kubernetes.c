@@ -973,6 +973,15 @@ TEST(prioritize_answers_a_bare_list)
                "\"Score\":0}]");
 }
 
+TEST(names_come_back_as_they_came)
+{
+    make_ready();
+    ath_auto_free char *body = question(pod_json("1", "\"aitherion.io/gpu\":\"2\"", "", NULL),
+                                        "[\"a\\\"b\\\\c\\n\",\"\\u00e9\"]");
+    check_json(ask(ATH_KUBE_PRIORITIZE, body, 200),
+               "[{\"Host\":\"a\\\"b\\\\c\\n\",\"Score\":0},{\"Host\":\"\xc3\xa9\",\"Score\":0}]");
+}
+
 TEST(the_preferred_model_decides_between_equal_nodes)
 {
     make_ready();
