@@ -77,6 +77,7 @@ PYTHON_TESTS = \
 	tests/nvml/test_layout.py \
 	tests/nvml/test_loopback.py \
 	tests/nvml/test_nvml.py \
+	tests/kubernetes/test_agent.py \
 	tests/kubernetes/test_scheduler.py \
 	tests/runtime/test_certificates.py \
 	tests/runtime/test_claims.py \

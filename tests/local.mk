@@ -40,6 +40,7 @@ UNIT_TESTS = \
 	tests/unit/test_isolated \
 	tests/unit/test_lack \
 	tests/unit/test_kubernetes \
+	tests/unit/test_kubernetes_agent \
 	tests/unit/test_ld_cache \
 	tests/unit/test_library_kernels \
 	tests/unit/test_link \

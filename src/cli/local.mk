@@ -30,6 +30,7 @@ libadmin_a_SOURCES += \
 	src/cli/commands/init.c \
 	src/cli/commands/key.c \
 	src/cli/commands/kubernetes.c \
+	src/cli/commands/kubernetes_agent.c \
 	src/cli/commands/kubernetes_scheduler.c \
 	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
@@ -80,6 +81,7 @@ libadmin_a_SOURCES += \
 	src/cli/edit.c src/cli/edit.h \
 	src/cli/ending.c src/cli/ending.h \
 	src/cli/facts.c src/cli/facts.h \
+	src/cli/kubernetes.c src/cli/kubernetes.h \
 	src/cli/measured.c src/cli/measured.h \
 	src/cli/help.c src/cli/help.h \
 	src/cli/help_json.c src/cli/help_json.h \

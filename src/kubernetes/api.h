@@ -14,6 +14,7 @@ typedef int ath_kube_line(void *context, const char *line, size_t length);
 struct ath_kube_call {
     const char *method, *path; /* the path with its query */
     const char *body;          /* JSON; NULL: none */
+    const char *body_type;     /* of its content; NULL: application/json */
     size_t answer_max;         /* bytes of the body, or of one line */
     int timeout_ms;            /* of the whole call */
     ath_kube_line *on_line; /* NULL: the body is kept. Else lines go there if the status is 200 */

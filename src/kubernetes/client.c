@@ -209,7 +209,9 @@ static void set_request(struct transfer *transfer)
     if (call->body) {
         /* Do not wait for "100 Continue". */
         add_header(transfer, "Expect:");
-        add_header(transfer, "Content-Type: application/json");
+        ath_auto_free char *type = ath_xasprintf(
+            "Content-Type: %s", call->body_type ? call->body_type : "application/json");
+        add_header(transfer, type);
         ath_curl_set_size(curl, easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(call->body));
         ath_curl_set_data(curl, easy, CURLOPT_POSTFIELDS, (void *)call->body);
     }

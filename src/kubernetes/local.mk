@@ -1,5 +1,6 @@
-# Parts that run in Kubernetes: the scheduler's extender.
+# Parts that run in Kubernetes: the agent of a node, the scheduler's extender.
 libadmin_a_SOURCES += \
+	src/kubernetes/agent.c src/kubernetes/agent.h \
 	src/kubernetes/api.c src/kubernetes/api.h \
 	src/kubernetes/bind.c src/kubernetes/bind.h \
 	src/kubernetes/cache.c src/kubernetes/cache.h \
@@ -11,6 +12,7 @@ libadmin_a_SOURCES += \
 	src/kubernetes/judge.c src/kubernetes/judge.h \
 	src/kubernetes/pod.c src/kubernetes/pod.h \
 	src/kubernetes/quantity.c src/kubernetes/quantity.h \
+	src/kubernetes/report.c src/kubernetes/report.h \
 	src/kubernetes/scheduler.c src/kubernetes/scheduler.h \
 	src/kubernetes/server.c src/kubernetes/server.h \
 	src/kubernetes/shape.c src/kubernetes/shape.h \

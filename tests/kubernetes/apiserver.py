@@ -1,4 +1,4 @@
-"""A fake API server of Kubernetes: lists and watches of pods and ComputeNodes, bindings, and faults on demand."""
+"""A fake API server of Kubernetes: lists and watches of pods and ComputeNodes, bindings, merge patches, and faults on demand."""
 import contextlib
 import http.server
 import json
@@ -9,6 +9,20 @@ import urllib.parse
 
 PODS = "/api/v1/pods"
 NODES = "/apis/aitherion.io/v1alpha1/computenodes"
+HOSTS = "/api/v1/nodes"  # the objects of kind Node
+
+
+def merged(target, patch):
+    """RFC 7386: null removes a member."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
 
 
 class Cluster:
@@ -18,7 +32,7 @@ class Cluster:
         self.changed = threading.Condition()
         self.version = 1
         self.oldest = 0  # versions before this one are gone: 410
-        self.objects = {PODS: {}, NODES: {}}
+        self.objects = {PODS: {}, NODES: {}, HOSTS: {}}
         self.events = []  # (version, path, event)
         self.faults = []  # what the next requests get: a status of HTTP, or bytes instead of an answer
         self.requests = []  # (method, path)
@@ -68,6 +82,28 @@ class Cluster:
             self.oldest = self.version
             self.events = []
             self.changed.notify_all()
+
+    def create(self, path, body):
+        """As the API server does for a kind with the subresource status: the status of a new object is dropped."""
+        with self.changed:
+            if path not in self.objects:
+                return 404, "the server could not find the requested resource"
+            name = body["metadata"]["name"]
+            if name in self.objects[path]:
+                return 409, f"\"{name}\" already exists"
+            self.put(path, name, {key: value for key, value in body.items() if key != "status"})
+        return 201, ""
+
+    def patch(self, path, name, body, is_status):
+        """Takes a merge patch: of the status alone, or of all except the status. A patch without a change makes no version."""
+        with self.changed:
+            old = self.objects.get(path, {}).get(name)
+            if not old:
+                return 404, f"\"{name}\" not found"
+            new = merged(old, {key: value for key, value in body.items() if (key == "status") == is_status})
+            if new != old:
+                self.put(path, name, new, "MODIFIED")
+        return 200, ""
 
     def bind(self, name, body):
         with self.changed:
@@ -185,8 +221,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not self.is_welcome():
             return
         words = self.path.split("/")
-        status, message = self.cluster.bind(words[-2], body)
-        self.send(status, {"kind": "Status", "status": "Success" if status == 201 else "Failure", "message": message, "code": status})
+        status, message = self.cluster.bind(words[-2], body) if words[-1] == "binding" else self.cluster.create(self.path, body)
+        self.finish_change(status, message)
+
+    def do_PATCH(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not self.is_welcome():
+            return
+        if self.headers["Content-Type"] != "application/merge-patch+json":
+            self.finish_change(415, "the body of the request was in an unknown format")
+            return
+        path, is_status = self.path.removesuffix("/status"), self.path.endswith("/status")
+        path, name = path.rsplit("/", 1)
+        self.finish_change(*self.cluster.patch(path, name, body, is_status))
+
+    def finish_change(self, status, message):
+        self.send(status, {"kind": "Status", "status": "Success" if status < 300 else "Failure", "message": message, "code": status})
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -41,7 +41,9 @@
     X(cluster_place)                                                                               \
     X(cluster_estimate)
 
-#define ATH_KUBERNETES_COMMANDS(X) X(kubernetes_scheduler)
+#define ATH_KUBERNETES_COMMANDS(X)                                                                 \
+    X(kubernetes_agent)                                                                            \
+    X(kubernetes_scheduler)
 
 #define ATH_ROCE_COMMANDS(X)                                                                       \
     X(roce_list)                                                                                   \

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,27 +12,18 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "cli/commands/commands.h"
+#include "cli/kubernetes.h"
 #include "cli/watch.h"
 #include "kubernetes/scheduler.h"
 #include "remote/wire/endpoint.h"
 
 enum { POLL_MS = 200 };
 
-static const char account_folder[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 static const char usual_address[] = "127.0.0.1:9480";
 
 struct options {
     const char *listen, *web, *kubeconfig;
 };
-
-static int find_server(const struct options *options, struct ath_kube_server *out,
-                       struct ath_err *err)
-{
-    const char *config = options->kubeconfig ? options->kubeconfig : getenv("KUBECONFIG");
-    if (config && *config)
-        return ath_kube_server_of_config(config, out, err);
-    return ath_kube_server_of_pod(account_folder, out, err);
-}
 
 static bool is_loopback(const char *host)
 {
@@ -67,8 +57,7 @@ static int start(const struct options *options, struct ath_metrics_web *web, int
                  struct ath_err *err)
 {
     const char *address = options->listen ? options->listen : usual_address;
-    ATH_AUTO(ath_kube_server) server = { 0 };
-    struct ath_kube_client *client = NULL;
+    const struct ath_kube_api *api = NULL;
     struct ath_endpoint endpoint;
 
     int status = options->web ? ath_metrics_web_load(options->web, web, err) : 0;
@@ -77,13 +66,10 @@ static int start(const struct options *options, struct ath_metrics_web *web, int
     if (!status)
         status = check_access(&endpoint, web, err);
     if (!status)
-        status = find_server(options, &server, err);
-    if (!status)
-        status = ath_kube_client_make(&server, &client, err);
+        status = ath_cli_kubernetes(options->kubeconfig, &api, err);
     if (!status)
         status = ath_endpoint_listen(&endpoint, 0600, out_listener, err);
-    return status ? status
-                  : ath_kube_scheduler_start(*out_listener, web, ath_kube_client_api(client), err);
+    return status ? status : ath_kube_scheduler_start(*out_listener, web, api, err);
 }
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
@@ -118,13 +104,7 @@ static const struct ath_option option_table[] = {
       .offset = offsetof(struct options, web),
       .help = N_("TLS, and the authority of kube-scheduler's certificate: a web configuration file "
                  "as Prometheus' exporters have it. Addresses outside this host need it") },
-    { .name = "kubeconfig",
-      .type = ATH_OPTION_TEXT,
-      .metavar = "FILE",
-      .completion = ATH_COMPLETE_FILE,
-      .offset = offsetof(struct options, kubeconfig),
-      .help = N_("the API server and who asks it; default: KUBECONFIG, else the service account of "
-                 "the pod") },
+    ATH_KUBECONFIG_OPTION(struct options),
     { .name = NULL },
 };
 
