@@ -77,6 +77,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/context_locals.h \
 	src/cuda/client/copy.c \
 	src/cuda/client/copy_batch.c \
+	src/cuda/common/copy_list.c src/cuda/common/copy_list.h \
 	src/cuda/client/copy_node.c \
 	src/cuda/client/copy_rectangle.c src/cuda/client/copy_rectangle.h \
 	src/cuda/client/copy_unified.c \

@@ -232,6 +232,30 @@ static void events(void)
     }
 }
 
+/* Within one server or across two, no batch of copies is captured. */
+static CUresult batch_to(int device)
+{
+    CUmemcpyAttributes attributes = { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM };
+    size_t bytes = BYTES, first = 0;
+    return cuMemcpyBatchAsync_v2(&memory[device], &memory[1], &bytes, 1, &attributes, &first, 1,
+                                 streams[1]);
+}
+
+static void batches(void)
+{
+    CUgraph graph = NULL;
+    fill(1, 5);
+    fill(0, 1);
+    ok(batch_to(0));
+    same(value_on(0), 5);
+    use(1);
+    for (int i = 0; i < 2; i++) {
+        ok(cuStreamBeginCapture_v2(streams[1], CU_STREAM_CAPTURE_MODE_RELAXED));
+        gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, batch_to(i));
+        gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(streams[1], &graph));
+    }
+}
+
 static void captured(void)
 {
     CUevent event;
@@ -429,6 +453,7 @@ static const struct test tests[] = {
     { "a stream that is held holds what waits for it", held, 0 },
     { "a stream waits for the other's event", events, 0 },
     { "work across servers is not captured", captured, 0 },
+    { "a batch of copies is copied across servers, and not captured", batches, 0 },
     { "addresses belong to one server only", addresses, 0 },
     { "a large piece leaves room for small ones", large_and_small, 0 },
     { "threads take and free memory of both", threads, 0 },

@@ -13,6 +13,7 @@
 #include "cuda/client/pinned_memory.h"
 #include "cuda/client/staging.h"
 #include "cuda/common/copy_box.h"
+#include "cuda/common/copy_list.h"
 #include "proto/cuda-client.h"
 
 /* One copy of a graph: its pinned memory, and the rows that are moved to or from that memory. */
@@ -165,7 +166,7 @@ bool ath_cuda_is_stream_capturing(CUstream stream)
            capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-/* A wait is such a function, and asks nothing else of the driver then. */
+/* A wait cannot be captured, and asks nothing else of the driver then. */
 CUresult ath_cuda_refuse_capture(CUstream stream)
 {
     return ath_cuda_is_stream_capturing(stream) ? ath_cuda_do_cuStreamSynchronize(stream)

@@ -12,10 +12,6 @@
 /* Whether a stream captures. */
 bool ath_cuda_is_stream_capturing(CUstream stream);
 
-/* Returns 0, or if the stream captures the error of a function that cannot be captured, after
- * which the capture is broken. Driver 580 captures no batch of copies. */
-CUresult ath_cuda_refuse_capture(CUstream stream);
-
 /* Adds a copy to the graph that the stream captures. One end or both ends are host memory. If both
  * are, the host function copies alone. */
 CUresult ath_cuda_captured_copy(const CUDA_MEMCPY3D_PEER *copy, CUstream stream);

@@ -3,10 +3,10 @@
 
 #include <stdint.h>
 
-#include "cuda/client/captured_copy.h"
 #include "cuda/client/client.h"
 #include "cuda/client/copy_rectangle.h"
 #include "cuda/common/bytes.h"
+#include "cuda/common/copy_list.h"
 #include "proto/cuda-client.h"
 
 /* Bytes of an array's element. CUDA_ERROR_NOT_SUPPORTED if the format has no fixed size. */

@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "cuda/common/copy_box.h"
+#include "cuda/common/copy_list.h"
 #include "cuda/several/journey.h"
 #include "cuda/several/stream_copy.h"
+#include "cuda/several/stream_gate.h"
 #include "proto/cuda-client.h"
 
 /* Enters the server that can make the copy alone: the stream's server, or without a stream the
@@ -166,31 +168,11 @@ CUresult ath_cuda_by_hand_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CU
     GO(copy ? *copy : (CUDA_MEMCPY3D_PEER){ 0 }, &stream, cuMemcpy3DPeerAsync(copy, stream));
 }
 
-/* CUDA allows any order of a batch's copies. */
-/* NOLINTBEGIN(readability-non-const-parameter): as CUDA declares them */
-CUresult ath_cuda_by_hand_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                                size_t count, CUmemcpyAttributes *attributes,
-                                                size_t *attribute_indexes, size_t attribute_count,
-                                                CUstream stream)
+CUresult ath_cuda_refuse_capture(CUstream stream)
 {
-    CUresult status = CUDA_SUCCESS;
-    if (!count || !dsts || !srcs || !sizes || !stream ||
-        !ath_cuda_are_batch_attributes(attributes, attribute_indexes, attribute_count, count))
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; !status && i < count; i++)
-        status = ath_cuda_by_hand_cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
-    return status;
+    struct ath_several *near;
+    CUresult status = ath_several_enter(ath_several_of_stream(stream), &near);
+    if (status || !ath_several_captures(near, stream))
+        return status;
+    return ath_several_spoil_capture(near, stream);
 }
-
-CUresult ath_cuda_by_hand_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                             size_t count, CUmemcpyAttributes *attributes,
-                                             size_t *attribute_indexes, size_t attribute_count,
-                                             size_t *fail_index, CUstream stream)
-{
-    CUresult status = ath_cuda_by_hand_cuMemcpyBatchAsync_v2(
-        dsts, srcs, sizes, count, attributes, attribute_indexes, attribute_count, stream);
-    if (status && fail_index)
-        *fail_index = SIZE_MAX; /* no particular copy */
-    return status;
-}
-/* NOLINTEND(readability-non-const-parameter) */

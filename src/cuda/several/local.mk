@@ -6,6 +6,7 @@ lib_aitherion_several_libcuda_so_1_SOURCES = \
 	src/cuda/client/instance.h \
 	src/cuda/client/jit_options.h \
 	src/cuda/common/copy_box.h \
+	src/cuda/common/copy_list.c src/cuda/common/copy_list.h \
 	src/remote/session/visible_devices.c src/remote/session/visible_devices.h \
 	src/cuda/several/addresses.c src/cuda/several/addresses.h \
 	src/cuda/several/calls.c \
