@@ -72,6 +72,8 @@ struct ath_argument {
     const char *help;
     bool is_optional, is_repeated;
     const char *const *choices; /* NULL: any text */
+    const char *unknown;        /* with choices: N_("unknown shell"), which begins the refusal of
+                                   another word */
     enum ath_completion completion;
 };
 

@@ -341,8 +341,8 @@ static int check_arguments(const struct ath_command_line *line, struct ath_err *
         if (!is_choice(argument, line->arguments[i])) {
             const char *nearest = nearest_choice(argument, line->arguments[i]);
             ath_auto_free char *choices = ath_command_choices(argument->choices);
-            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a %s for '%s': %s"),
-                        line->arguments[i], argument->name, path, choices);
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s '%s': %s", _(argument->unknown),
+                        line->arguments[i], choices);
             return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest)
                            : hint_help(line->command, err);
         }

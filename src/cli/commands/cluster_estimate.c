@@ -60,7 +60,10 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 }
 
 static const struct ath_argument arguments[] = {
-    { .name = "OPERATION", .help = N_("what the GPUs do together"), .choices = ath_collectives },
+    { .name = "OPERATION",
+      .help = N_("what the GPUs do together"),
+      .choices = ath_collectives,
+      .unknown = N_("unknown operation") },
     { .name = NULL },
 };
 

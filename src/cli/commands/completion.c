@@ -56,7 +56,8 @@ static int run(struct ath_cli *cli, const void *options, struct ath_err *err)
 static const struct ath_argument arguments[] = {
     { .name = "SHELL",
       .help = N_("the shell to print the script for"),
-      .choices = ath_shell_names },
+      .choices = ath_shell_names,
+      .unknown = N_("unknown shell") },
     { .name = NULL },
 };
 

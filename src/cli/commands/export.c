@@ -214,7 +214,8 @@ static const struct ath_argument arguments[] = {
       .help = N_("what to write: labels, a configmap, a part of kubelet's configuration, a pod, "
                  "slurm's files, a NodeResourceTopology (nrt), a resourceslice, a hypernode for "
                  "each switch (Volcano), topograph's model"),
-      .choices = ath_export_words },
+      .choices = ath_export_words,
+      .unknown = N_("unknown kind of export") },
     { .name = NULL },
 };
 
