@@ -166,7 +166,8 @@ class Others(unittest.TestCase):
 
     def test_slurm_of_an_ac922(self):
         files = files_of("slurm", *AC922)
-        self.assertEqual(sorted(files), ["gres.conf", "nodes.conf"])
+        self.assertEqual(sorted(files), ["gres.conf", "licenses.conf", "nodes.conf"])
+        self.assertEqual(files["licenses.conf"], "Licenses=aitherion:4\n")
         self.assertEqual(files["gres.conf"].splitlines(), [
             "NodeName=ac922-01 Name=gpu Type=tesla_v100-sxm2-32gb File=/dev/nvidia0 Cores=0-15 Links=-1,3,0,0",
             "NodeName=ac922-01 Name=gpu Type=tesla_v100-sxm2-32gb File=/dev/nvidia1 Cores=0-15 Links=3,-1,0,0",
@@ -184,6 +185,7 @@ class Others(unittest.TestCase):
         files = files_of("slurm", *EXAMPLE)
         self.assertEqual(files["topology.conf"], "SwitchName=spine Switches=leaf[1-2]\nSwitchName=leaf1 Nodes=node[1-4]\nSwitchName=leaf2 Nodes=node[5-8]\n")
         self.assertEqual(len(files["gres.conf"].splitlines()), 16)
+        self.assertEqual(files["licenses.conf"], "Licenses=aitherion:64\n")
         # The written file is read again.
         path = os.path.join(harness.scratch(), "topology.conf")
         with open(path, "w", encoding="utf-8") as file:

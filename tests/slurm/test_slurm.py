@@ -50,6 +50,7 @@ TopologyPlugin=topology/tree
 SlurmdParameters=config_overrides
 ReturnToService=2
 MpiDefault=none
+Include licenses.conf
 {nodes}PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
@@ -171,6 +172,9 @@ class Exported(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.slurm.end()
+
+    def test_gpus_are_licenses(self):
+        self.assertIn("LicenseName=aitherion\n    Total=16 Used=0 Free=16 ", self.slurm.ask("scontrol", "show", "licenses"))
 
     def test_no_file_is_complained_about(self):
         faults = [line for line in self.slurm.logs().splitlines() if re.search(r"error.*(gres|topology|Links|Cores|Gres)", line)]

@@ -1,5 +1,7 @@
 /*
- * Slurm's gres.conf and topology.conf, and the lines of slurm.conf for the nodes.
+ * Slurm's gres.conf and topology.conf, the lines of slurm.conf for the nodes, and the line of
+ * slurm.conf that counts the same GPUs as licenses, for jobs on other nodes
+ * (etc/slurm/job_submit.lua).
  *
  * gres.conf: File is the device of the GPU's number; Cores are Slurm's numbers of cores, counted
  * from the first NUMA node on; Links has the number of NVLinks to each GPU, -1 for itself.
@@ -142,6 +144,22 @@ static void add_node(const struct ath_machine *machine, const char *names, struc
     ath_text_add(out, "\n");
 }
 
+/* ---- licenses.conf ---- */
+
+static void add_licenses(const struct ath_cluster *cluster, struct ath_export *out)
+{
+    struct ath_text text = { 0 };
+    size_t gpus = 0;
+
+    for (size_t i = 0; i < cluster->node_count; i++)
+        gpus += cluster->nodes[i].machine->gpu_count;
+    ath_text_add(&text, "Licenses=aitherion:%zu\n", gpus);
+    if (gpus)
+        ath_export_add_text(out, "licenses.conf", ath_text_take(&text));
+    else
+        ath_text_free(&text);
+}
+
 /* ---- topology.conf ---- */
 
 static int add_switch(const struct ath_cluster *cluster, size_t s, struct ath_text *out,
@@ -199,5 +217,6 @@ int ath_export_slurm(const struct ath_export_request *request, struct ath_export
     }
     ath_export_add_text(out, "gres.conf", ath_text_take(&gres));
     ath_export_add_text(out, "nodes.conf", ath_text_take(&nodes));
+    add_licenses(cluster, out);
     return add_topology(cluster, out, err);
 }
