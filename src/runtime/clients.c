@@ -187,11 +187,12 @@ void ath_clients_start(struct ath_listener *listener, int fd, size_t which,
 }
 
 /* Describes an unexpected end of a session's process; NULL for an expected one. The process
- * always exits with 0. */
-static const char *crash_of(int status)
+ * always exits with 0, unless it is ended. */
+static const char *crash_of(const struct ath_process *process, int status)
 {
     if (WIFSIGNALED(status))
-        return WTERMSIG(status) == SIGTERM ? NULL : strsignal(WTERMSIG(status));
+        return WTERMSIG(status) == SIGTERM || process->is_ending ? NULL
+                                                                 : strsignal(WTERMSIG(status));
     return WEXITSTATUS(status) ? "exit code" : NULL;
 }
 
@@ -207,8 +208,8 @@ void ath_clients_reap(struct ath_listener *listener)
             !process)
             continue;
         log_process("process-ended", pid, process->peer);
+        const char *crash = crash_of(process, status);
         forget(listener, process);
-        const char *crash = crash_of(status);
         ath_auto_free char *number = ath_xasprintf("%d", (int)pid);
         if (crash)
             ath_event_log(ATH_EVENT_ERROR, "session-crashed", "pid", number, "reason", crash, NULL);

@@ -56,7 +56,7 @@ static void end_process(struct ath_process *process, const char *reason, const c
     ath_event_log(ATH_EVENT_INFO, "session-ended", "peer", process->peer, "identity",
                   identity_of(process), "reason", reason, "by", by, NULL);
     process->is_ending = true;
-    kill(process->pid, SIGTERM);
+    kill(process->pid, SIGKILL); /* one that was taken over may ignore other signals */
 }
 
 static void follow_order(struct ath_listener *listener, const struct ath_process *process,

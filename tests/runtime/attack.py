@@ -6,7 +6,7 @@ import threading
 from runtime import harness
 
 LIBRARY = os.path.join("tests", "runtime", "attacker.so")  # in the build folder
-LEAST_ATTACKS = 95
+LEAST_ATTACKS = 112
 
 
 def variables(listener, key, files, library=None):

@@ -1,10 +1,11 @@
 /*
  * Code of an attacker who has taken over a session's process. Preloaded into the server, it runs
- * when a session that is locked in loads its driver, if the client set CUDA_AUTO_BOOST to "attack"
- * or to "spoil". It tells each attack and its result to the abstract unix socket ATTACK_SOCKET, one
- * line each: "NAME held ERRNO" or "NAME done"; it gets the process id of another session there.
+ * when a session that is locked in loads its driver, if the client set CUDA_AUTO_BOOST to "attack",
+ * "spoil" or "stay". It tells each attack and its result to the abstract unix socket ATTACK_SOCKET,
+ * one line each: "NAME held ERRNO" or "NAME done"; it gets the process id of another session there.
  * "spoil" also overwrites all memory that it shares
- * with others, and sends garbage to the listening process.
+ * with others, and sends garbage to the listening process. "stay" attacks nothing, but ignores each
+ * signal that can be ignored.
  *
  * ATTACK_FILES  files and folders that it tries to open, separated by colons
  * ATTACK_KEY    a key file of the server
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -125,6 +127,10 @@ static void attack_process(const char *who, pid_t pid)
     ATTACK("vm-read", process_vm_readv(pid, &own, 1, &other, 1, 0) >= 0);
     ATTACK("vm-write", process_vm_writev(pid, &own, 1, &other, 1, 0) >= 0);
     ATTACK("prlimit", !prlimit(pid, RLIMIT_NOFILE, &(struct rlimit){ 0, 0 }, NULL));
+    ATTACK("setown", !fcntl(told, F_SETOWN, pid));
+    ATTACK("setown-ex", !fcntl(told, F_SETOWN_EX, &(struct f_owner_ex){ F_OWNER_PID, pid }));
+    ATTACK("setown-by-ioctl", !ioctl(told, FIOSETOWN, &pid));
+    ATTACK("setown-by-socket", !ioctl(told, SIOCSPGRP, &pid));
 #undef ATTACK
     if (pidfd >= 0)
         close(pidfd);
@@ -198,11 +204,47 @@ static void attack_descriptors(void)
     result("more-sockets", sockets > 3);
 }
 
+/* Opens a pipe of which it has the writing end again, to take out what others write. */
+static void attack_pipes(void)
+{
+    char path[64];
+    for (int fd = 3; fd < 1024; fd++) {
+        struct stat file;
+        if (fstat(fd, &file) || !S_ISFIFO(file.st_mode))
+            continue;
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        result("chmod-pipe", !fchmod(fd, 0666) || !chmod(path, 0666));
+        result("read-pipe", opens(path, O_RDONLY | O_NONBLOCK));
+    }
+}
+
+/* Maps more of the board behind its own entry, or other pages in its place. */
+static void attack_entry(void *entry, size_t bytes)
+{
+    result("grow-entry", mremap(entry, bytes, bytes * 2, MREMAP_MAYMOVE) != MAP_FAILED);
+    result("copy-entry", mremap(entry, 0, bytes * 2, MREMAP_MAYMOVE) != MAP_FAILED);
+    result("move-entry", !syscall(SYS_remap_file_pages, entry, bytes, 0, 0, 0));
+}
+
+/* Writes a word of a page as it is, past the rights of the mapping. */
+static bool writes_through_proc(uintptr_t page)
+{
+    char bytes[8];
+    int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    bool is_done = fd >= 0 && pread(fd, bytes, sizeof bytes, (off_t)page) == sizeof bytes &&
+                   pwrite(fd, bytes, sizeof bytes, (off_t)page) == sizeof bytes;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return is_done;
+}
+
 /* Makes the board's pages writable, and (spoils) overwrites those that are. */
 static void attack_board(bool spoils)
 {
     char line[512], rights[5];
-    uintptr_t begin, end;
+    uintptr_t begin, end, own_begin = 0, own_end = 0, others = 0;
     int writable = 0, opened = 0;
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps && fgets(line, sizeof line, maps)) {
@@ -211,6 +253,12 @@ static void attack_board(bool spoils)
             continue;
         writable += rights[1] == 'w' ? (int)((end - begin) >> 16) : 0;
         opened += rights[1] != 'w' && !mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE);
+        if (rights[1] == 'w') {
+            own_begin = begin;
+            own_end = end;
+        } else {
+            others = begin;
+        }
         if (spoils && rights[1] == 'w')
             memset((void *)begin, 0x7f, end - begin);
     }
@@ -218,6 +266,8 @@ static void attack_board(bool spoils)
         fclose(maps);
     result("open-board", opened);
     result("more-of-the-board", writable != 1);
+    result("board-by-proc", others && writes_through_proc(others));
+    attack_entry((void *)own_begin, own_end - own_begin);
 }
 
 static void send_garbage(void)
@@ -250,11 +300,18 @@ static void attack(bool spoils)
     attack_processes();
     attack_rights();
     attack_descriptors();
+    attack_pipes();
     attack_board(spoils);
     if (spoils)
         send_garbage();
     tell("end\n");
     close(told);
+}
+
+static void ignore_signals(void)
+{
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_IGN);
 }
 
 /* A session loads its driver after it has been locked in; the server's other processes never have
@@ -270,5 +327,7 @@ void *dlopen(const char *path, int flags)
         has_attacked = true;
         attack(!strcmp(wanted, "spoil"));
     }
+    if (wanted && !strcmp(wanted, "stay"))
+        ignore_signals();
     return next(path, flags);
 }

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -92,6 +93,25 @@ class Attacks(Base):
                 self.attack(server, "tcp", how)
 
 
+class Staying(test_keys.Base):
+    def test_a_session_that_ignores_signals_is_ended(self):
+        """At an order, when its key is removed, and while it is stopped."""
+        variables = dict(LD_PRELOAD=os.path.join(harness.build(), attack.LIBRARY), AITHERION_SIM_MEMORY="64M")
+        if runtime.IS_SANITIZED:
+            variables["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        with Server("--sim", keys=self.folder, env=harness.environment(**variables)) as server:
+            for end in (lambda: self.cli(server, "alice", "session", "end", str(self.ids(server, "alice")["alice"])),
+                        lambda: os.unlink(self.path("alice"))):
+                with self.program(server, "alice", CUDA_AUTO_BOOST="stay") as program:
+                    self.assertEqual(program.first, GOOD)
+                    pid = server.children()[0]
+                    self.assertTrue(int(status_of(pid)["SigIgn"][0], 16) & 1 << signal.SIGTERM - 1)
+                    os.kill(pid, signal.SIGSTOP)
+                    end()
+                    self.assertTrue(harness.wait_until(lambda: not is_running(pid)))
+            self.assertNotIn("session-crashed", server.log())
+
+
 @contextlib.contextmanager
 def open_key():
     """The server's key belongs to the user of the server meanwhile."""
@@ -145,6 +165,15 @@ class Locked(Base):
                 self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
                 status = status_of(server.children()[0])
                 self.assertEqual(int(status["CapEff"][0], 16), 0)
+
+    @unittest.skipUnless(IS_ROOT, "needs root")
+    def test_threads_of_an_identity(self):
+        """They leave some of those that a runtime may have to the listening process and to others."""
+        with Server("--sim", env=harness.environment(AITHERION_SIM_MEMORY="64M")) as server, Program(server.address) as program:
+            self.assertEqual(program.first, GOOD)
+            with open(f"/proc/{server.children()[0]}/limits", encoding="ascii") as file:
+                most = next(line.split()[2:4] for line in file if line.startswith("Max processes"))
+            self.assertTrue(all(text != "unlimited" and int(text) <= 12288 for text in most), most)
 
     @unittest.skipUnless(IS_ROOT, "needs root")
     def test_sessions_end_with_the_listener(self):

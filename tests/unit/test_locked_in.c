@@ -562,7 +562,7 @@ static void filter(void)
 {
     int fds[2];
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (ath_sandbox_filter_calls())
+    if (ath_sandbox_filter_calls(true))
         _exit(1);
     if (kill(getpid(), 0) || !kill(getppid(), 0) || errno != EPERM)
         _exit(2);
@@ -578,6 +578,10 @@ static void filter(void)
         _exit(7);
     if (!setuid(getuid()))
         _exit(8);
+    void *block = malloc(1 << 20), *grown = realloc(block, 64 << 20); /* by mremap(), else a copy */
+    if (!grown)
+        _exit(9);
+    free(grown);
 }
 
 static void *nothing(void *unused)
@@ -589,7 +593,7 @@ static void filter_threads(void)
 {
     pthread_t thread;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (ath_sandbox_filter_calls())
+    if (ath_sandbox_filter_calls(true))
         _exit(1);
     if (pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL))
         _exit(2);

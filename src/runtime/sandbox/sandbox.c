@@ -26,7 +26,12 @@
 #include "base/text.h"
 #include "runtime/sandbox/system_calls.h"
 
-enum { JIT_CACHE_BYTES = 256 << 20 };
+enum {
+    JIT_CACHE_BYTES = 256 << 20,
+    /* Processes and threads of one identity: 8192 threads of its programs and 16 of each of its 256
+     * sessions (host_limits.h). A runtime may have 16384. */
+    THREADS_MAX = 12288,
+};
 
 /* ---- what the host can do ---- */
 
@@ -196,12 +201,22 @@ static int follow_listener(pid_t listener)
     return getppid() == listener ? 0 : -ESRCH;
 }
 
-static int limit_process(void)
+/* The kernel counts threads by user, so the limit is of use where the user is the session's own. */
+static int limit_threads(bool has_own_user)
+{
+    struct rlimit limit;
+    if (!has_own_user || getrlimit(RLIMIT_NPROC, &limit) || limit.rlim_max <= THREADS_MAX)
+        return 0;
+    limit.rlim_cur = limit.rlim_max = THREADS_MAX;
+    return setrlimit(RLIMIT_NPROC, &limit) ? -errno : 0;
+}
+
+static int limit_process(bool has_own_user)
 {
     static const struct rlimit none = { 0, 0 };
     if (setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return -errno;
-    return 0;
+    return limit_threads(has_own_user);
 }
 
 /* A folder that another user has made there is not used. */
@@ -249,7 +264,7 @@ int ath_sandbox_enter(const struct ath_sandbox_plan *plan, struct ath_err *err)
     status = close_others(plan, libraries);
     if (status)
         return fail(err, status, "descriptors");
-    status = limit_process();
+    status = limit_process(sandbox->changes_user);
     if (!status)
         status = become_user(plan);
     if (status)
@@ -264,6 +279,6 @@ int ath_sandbox_enter(const struct ath_sandbox_plan *plan, struct ath_err *err)
                                          libraries, folder);
     if (status)
         return fail(err, status, "files");
-    status = sandbox->has_filter ? ath_sandbox_filter_calls() : 0;
+    status = sandbox->has_filter ? ath_sandbox_filter_calls(sandbox->changes_user) : 0;
     return status ? fail(err, status, "system calls") : 0;
 }

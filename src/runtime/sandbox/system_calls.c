@@ -4,6 +4,7 @@
 #include "runtime/sandbox/system_calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -30,6 +31,11 @@ static const char *const refused[] = {
     "kcmp",
     "pidfd_getfd",
     "pidfd_send_signal",
+    /* They would map more of the file behind a mapping, with its rights: the rest of the board
+     * behind the session's own entry (session_board.h). realloc() copies if it may not move pages.
+     */
+    "mremap",
+    "remap_file_pages",
     /* file systems and namespaces */
     "mount",
     "umount",
@@ -134,6 +140,11 @@ static const struct condition conditions[] = {
     { "tgkill", 0, IS_NOT_OWN_PROCESS, 0, EPERM },
     { "rt_sigqueueinfo", 0, IS_NOT_OWN_PROCESS, 0, EPERM },
     { "rt_tgsigqueueinfo", 0, IS_NOT_OWN_PROCESS, 0, EPERM },
+    /* Signals about a descriptor go to any process of the same user. */
+    { "fcntl", 1, IS, F_SETOWN, EPERM },
+    { "fcntl", 1, IS, F_SETOWN_EX, EPERM },
+    { "ioctl", 1, IS, FIOSETOWN, EPERM },
+    { "ioctl", 1, IS, SIOCSPGRP, EPERM },
     { "prlimit64", 0, IS_NOT, 0, EPERM }, /* 0: the process itself */
     { "setpriority", 1, IS_NOT, 0, EPERM },
     { "socket", 0, IS_NOT, AF_UNIX, EAFNOSUPPORT },
@@ -148,6 +159,10 @@ static const struct condition of_terminals[] = {
     { "ioctl", 1, IS, TIOCSTI, EPERM },
     { "ioctl", 1, IS, TIOCLINUX, EPERM },
 };
+
+/* Without a user of its own a session owns the pipe to the arbiter, which it may write only
+ * (arbiter.c). */
+static const char *const of_owners[] = { "chmod", "fchmod", "fchmodat", "fchmodat2" };
 
 /* Refused with ENOSYS, so that the C library uses an older call that can be filtered. tkill() names
  * a thread of any process. */
@@ -195,14 +210,22 @@ static int add_conditions(scmp_filter_ctx filter, const struct condition *list, 
     return status;
 }
 
-static int add_rules(scmp_filter_ctx filter)
+static int refuse_all(scmp_filter_ctx filter, const char *const *calls, size_t count, int error)
 {
     static const struct scmp_arg_cmp any;
     int status = 0;
-    for (size_t i = 0; !status && i < ATH_COUNT(refused); i++)
-        status = refuse(filter, refused[i], EPERM, 0, any);
-    for (size_t i = 0; !status && i < ATH_COUNT(missing); i++)
-        status = refuse(filter, missing[i], ENOSYS, 0, any);
+    for (size_t i = 0; !status && i < count; i++)
+        status = refuse(filter, calls[i], error, 0, any);
+    return status;
+}
+
+static int add_rules(scmp_filter_ctx filter, bool has_own_user)
+{
+    int status = refuse_all(filter, refused, ATH_COUNT(refused), EPERM);
+    if (!status)
+        status = refuse_all(filter, missing, ATH_COUNT(missing), ENOSYS);
+    if (!status && !has_own_user)
+        status = refuse_all(filter, of_owners, ATH_COUNT(of_owners), EPERM);
     if (!status)
         status = add_conditions(filter, conditions, ATH_COUNT(conditions));
     if (!status && (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
@@ -222,14 +245,14 @@ static int set_up(scmp_filter_ctx filter)
     return status;
 }
 
-int ath_sandbox_filter_calls(void)
+int ath_sandbox_filter_calls(bool has_own_user)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     if (!filter)
         return -ENOMEM;
     int status = set_up(filter);
     if (!status)
-        status = add_rules(filter);
+        status = add_rules(filter, has_own_user);
     if (!status)
         status = seccomp_load(filter);
     seccomp_release(filter);

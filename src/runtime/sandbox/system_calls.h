@@ -10,5 +10,6 @@
 bool ath_sandbox_filters_calls(void);
 
 /* Refuses the calls of the table to the calling process, which has one thread, for the rest of its
- * life. Needs no_new_privs. Returns 0 or a negative errno. */
-int ath_sandbox_filter_calls(void);
+ * life. has_own_user: the process's user is not the server's. Needs no_new_privs. Returns 0 or a
+ * negative errno. */
+int ath_sandbox_filter_calls(bool has_own_user);
