@@ -6,10 +6,10 @@
 #include "kubernetes/api.h"
 #include "kubernetes/cache.h"
 #include "kubernetes/figures.h"
+#include "kubernetes/http.h"
 
 enum {
-    ATH_KUBE_BODY_MAX = 8 << 20, /* of a request */
-    ATH_KUBE_NODES_MAX = 65536,  /* of a request */
+    ATH_KUBE_NODES_MAX = 65536, /* of a request */
 };
 
 struct ath_kube_extender {

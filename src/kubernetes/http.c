@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/late.h"
 
@@ -39,7 +40,7 @@ static struct {
 } gnutls;
 
 struct server {
-    struct ath_kube_extender *extender;
+    const struct ath_kube_service *service;
     const struct ath_metrics_web *web;
 };
 
@@ -73,57 +74,35 @@ static enum MHD_Result answer_line(struct MHD_Connection *to, unsigned int code,
 
 /* ---- pages ---- */
 
-static enum MHD_Result show_metrics(struct server *server, struct MHD_Connection *to)
+static const struct ath_kube_page *page_of(const struct server *server, const char *path)
 {
-    struct ath_kube_cache_counts counts;
-    struct ath_text body = { 0 };
-
-    ath_kube_cache_count(server->extender->cache, &counts);
-    ath_kube_figures_write(&server->extender->figures, &counts, &body);
-    enum MHD_Result result = answer(to, MHD_HTTP_OK, "text/plain; version=0.0.4", &body);
-    ath_text_free(&body);
-    return result;
-}
-
-static enum MHD_Result show_health(struct server *server, struct MHD_Connection *to)
-{
-    (void)server;
-    return answer_line(to, MHD_HTTP_OK, "ok");
-}
-
-static enum MHD_Result show_readiness(struct server *server, struct MHD_Connection *to)
-{
-    bool is_ready = ath_kube_cache_is_ready(server->extender->cache);
-    return answer_line(to, is_ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
-                       is_ready ? "ok" : "the nodes and pods of the cluster are not known yet");
-}
-
-static const struct page {
-    const char *path;
-    bool is_open; /* also without a certificate */
-    enum MHD_Result (*show)(struct server *server, struct MHD_Connection *to);
-} pages[] = {
-    { "/metrics", false, show_metrics },
-    { "/healthz", true, show_health },
-    { "/readyz", true, show_readiness },
-};
-
-static const struct page *page_of(const char *url)
-{
-    for (size_t i = 0; i < ATH_COUNT(pages); i++)
-        if (!strcmp(url, pages[i].path))
-            return &pages[i];
+    for (const struct ath_kube_page *page = server->service->pages; page->path; page++)
+        if (!strcmp(path, page->path))
+            return page;
     return NULL;
 }
 
-/* Returns the verb of "/filter", or ATH_KUBE_VERBS. */
-static enum ath_kube_verb verb_of(const char *url)
+static enum MHD_Result answer_unknown(const struct server *server, struct MHD_Connection *to)
 {
-    int verb = 0;
-    while (verb < ATH_KUBE_VERBS &&
-           (url[0] != '/' || strcmp(url + 1, ath_kube_verb_word((enum ath_kube_verb)verb)) != 0))
-        verb++;
-    return (enum ath_kube_verb)verb;
+    ATH_AUTO(ath_text) line = { 0 }, paths = { 0 };
+
+    for (const struct ath_kube_page *page = server->service->pages; page->path; page++)
+        ath_text_add_part(&paths, ", ", "%s", page->path);
+    ath_text_add(&line, "the pages here are %s", paths.data);
+    return answer_line(to, MHD_HTTP_NOT_FOUND, line.data);
+}
+
+static enum MHD_Result answer_page(struct server *server, struct MHD_Connection *to,
+                                   const struct ath_kube_page *page, const struct request *request)
+{
+    ATH_AUTO(ath_text) body = { 0 };
+
+    if (request->is_too_large)
+        return answer_line(to, TOO_LARGE, "the body is larger than 8 MiB");
+    unsigned int code =
+        page->answer(server->service->self, request->body.data ? request->body.data : "",
+                     request->body.length, &body);
+    return answer(to, code, code == MHD_HTTP_OK ? page->type : "text/plain; charset=utf-8", &body);
 }
 
 /* ---- requests ---- */
@@ -137,43 +116,20 @@ static bool has_certificate(struct MHD_Connection *of)
     return info && !gnutls.gnutls_certificate_verify_peers2(info->tls_session, &faults) && !faults;
 }
 
-/* Refuses a request by its head. Returns 0 if it is welcome. */
-static unsigned int fault_of(const struct server *server, struct MHD_Connection *from,
-                             const char *url, const char *method, const char **out_why)
+/* Refuses a request by its head. Returns NULL if it is welcome. */
+static const char *fault_of(const struct server *server, struct MHD_Connection *from,
+                            const struct ath_kube_page *page, const char *method,
+                            unsigned int *out_code)
 {
-    const struct page *page = page_of(url);
-    bool is_verb = verb_of(url) != ATH_KUBE_VERBS;
-
-    if (!page && !is_verb) {
-        *out_why = "here are /filter, /prioritize, /bind, /metrics, /healthz and /readyz";
-        return MHD_HTTP_NOT_FOUND;
+    if (server->web && server->web->authorities && !page->is_open && !has_certificate(from)) {
+        *out_code = MHD_HTTP_FORBIDDEN;
+        return "a certificate of the client is wanted";
     }
-    if (server->web && server->web->authorities && !(page && page->is_open) &&
-        !has_certificate(from)) {
-        *out_why = "a certificate of the client is wanted";
-        return MHD_HTTP_FORBIDDEN;
-    }
-    if (strcmp(method, page ? MHD_HTTP_METHOD_GET : MHD_HTTP_METHOD_POST) != 0) {
-        *out_why = page ? "only GET is answered here" : "only POST is answered here";
-        return MHD_HTTP_METHOD_NOT_ALLOWED;
-    }
-    return 0;
-}
-
-static enum MHD_Result answer_verb(struct server *server, struct MHD_Connection *to,
-                                   enum ath_kube_verb verb, const struct request *request)
-{
-    struct ath_text body = { 0 };
-
-    if (request->is_too_large)
-        return answer_line(to, TOO_LARGE, "the body is larger than 8 MiB");
-    unsigned int code = ath_kube_extender_answer(server->extender, verb,
-                                                 request->body.data ? request->body.data : "",
-                                                 request->body.length, &body);
-    enum MHD_Result result = answer(
-        to, code, code == MHD_HTTP_OK ? "application/json" : "text/plain; charset=utf-8", &body);
-    ath_text_free(&body);
-    return result;
+    if (!strcmp(method, page->method))
+        return NULL;
+    *out_code = MHD_HTTP_METHOD_NOT_ALLOWED;
+    return !strcmp(page->method, MHD_HTTP_METHOD_GET) ? "only GET is answered here"
+                                                      : "only POST is answered here";
 }
 
 /* Called for the head of a request, for each part of the body, and at its end. */
@@ -183,13 +139,16 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *from, 
 {
     struct server *server = context;
     struct request *request = *state;
-    const char *why = NULL;
+    const struct ath_kube_page *page = page_of(server, url);
     (void)version;
 
+    if (!page)
+        return answer_unknown(server, from);
     if (!request) {
-        unsigned int fault = fault_of(server, from, url, method, &why);
-        if (fault)
-            return answer_line(from, fault, why);
+        unsigned int code;
+        const char *why = fault_of(server, from, page, method, &code);
+        if (why)
+            return answer_line(from, code, why);
         *state = ath_xalloc(sizeof *request);
         return MHD_YES;
     }
@@ -201,8 +160,7 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *from, 
         *length = 0;
         return MHD_YES;
     }
-    const struct page *page = page_of(url);
-    return page ? page->show(server, from) : answer_verb(server, from, verb_of(url), request);
+    return answer_page(server, from, page, request);
 }
 
 static void end_request(void *context, struct MHD_Connection *of, void **state,
@@ -251,7 +209,7 @@ static int load_libraries(const struct ath_metrics_web *web, struct ath_err *err
 }
 
 int ath_kube_http_start(int listener, const struct ath_metrics_web *web,
-                        struct ath_kube_extender *extender, struct ath_err *err)
+                        const struct ath_kube_service *service, struct ath_err *err)
 {
     struct MHD_OptionItem options[OPTIONS_MAX];
     int status = load_libraries(web, err);
@@ -259,7 +217,7 @@ int ath_kube_http_start(int listener, const struct ath_metrics_web *web,
         return status;
 
     struct server *server = ath_xalloc(sizeof *server); /* as long as the process */
-    *server = (struct server){ .extender = extender, .web = web };
+    *server = (struct server){ .service = service, .web = web };
     bool has_tls = add_tls(web, options);
     unsigned int flags =
         (unsigned int)(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |

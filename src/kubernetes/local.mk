@@ -7,6 +7,7 @@ libadmin_a_SOURCES += \
 	src/kubernetes/client.c src/kubernetes/client.h \
 	src/kubernetes/compute_node.c src/kubernetes/compute_node.h \
 	src/kubernetes/extender.c src/kubernetes/extender.h \
+	src/kubernetes/extender_pages.c src/kubernetes/extender_pages.h \
 	src/kubernetes/figures.c src/kubernetes/figures.h \
 	src/kubernetes/http.c src/kubernetes/http.h \
 	src/kubernetes/judge.c src/kubernetes/judge.h \

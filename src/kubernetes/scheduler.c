@@ -9,6 +9,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "kubernetes/extender.h"
+#include "kubernetes/extender_pages.h"
 #include "kubernetes/watch.h"
 
 /* Longer than all tries of a binding. */
@@ -67,5 +69,7 @@ int ath_kube_scheduler_start(int listener, const struct ath_metrics_web *web,
         if (status)
             return status;
     }
-    return ath_kube_http_start(listener, web, extender, err);
+    static struct ath_kube_service service = { .pages = ath_kube_extender_pages };
+    service.self = extender;
+    return ath_kube_http_start(listener, web, &service, err);
 }
