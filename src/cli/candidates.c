@@ -337,7 +337,10 @@ static void add_key(const struct keys *keys, const char *path, const struct ath_
     completing->done = strlen(start);
     for (; values && *values; values++)
         add(completing, *values, NULL);
-    if (schema->kind == ATH_VALUE_TEXT && schema->form == ATH_FORM_INTERFACE)
+    const char *comma = strrchr(completing->word, ',');
+    if (comma && ath_value_is_list(schema->kind))
+        completing->done = (size_t)(comma + 1 - completing->word);
+    if (schema->form == ATH_FORM_INTERFACE)
         add_interfaces(completing);
     completing->done = 0;
 }
@@ -398,6 +401,7 @@ static const struct kind {
     [ATH_COMPLETE_ENTRIES] = { "entries", add_entries, true },
     [ATH_COMPLETE_RUNTIMES] = { "runtimes", add_runtimes, true },
     [ATH_COMPLETE_INTERFACE] = { "interface", add_interfaces, false },
+    [ATH_COMPLETE_INTERFACES] = { "interfaces", add_interfaces, true },
     [ATH_COMPLETE_GPUS] = { "gpus", add_gpus, true },
     [ATH_COMPLETE_RDMA_DEVICE] = { "rdma-device", add_rdma_devices, false },
     [ATH_COMPLETE_RDMA_DEVICES] = { "rdma-devices", add_rdma_devices, true },

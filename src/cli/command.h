@@ -32,6 +32,7 @@ enum ath_completion {
     ATH_COMPLETE_ENTRIES,  /* several, separated by commas; so are all plurals */
     ATH_COMPLETE_RUNTIMES, /* entries, or all */
     ATH_COMPLETE_INTERFACE,
+    ATH_COMPLETE_INTERFACES,
     ATH_COMPLETE_GPUS,
     ATH_COMPLETE_RDMA_DEVICE,
     ATH_COMPLETE_RDMA_DEVICES,

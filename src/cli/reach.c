@@ -62,6 +62,15 @@ static bool is_running(const struct ath_node_status *status)
     return status->state > ATH_NODE_STOPPED;
 }
 
+/* Whether "10.0.0.11:50051/tcp" is an address of control connections: a runtime may also listen for
+ * metrics and large copies. port: ATH_UNKNOWN: every address of TCP counts. */
+static bool is_control(const char *text, int port)
+{
+    const char *slash = strchr(text, '/');
+    return (!slash || !strcmp(slash, "/tcp")) &&
+           (port == ATH_UNKNOWN || ath_node_address_has_port(text, port));
+}
+
 /* Returns the TCP address of a runtime; "0.0.0.0:50051" is reached at the loopback address. Returns
  * NULL if no TCP port is known. The caller frees it. */
 static char *network_server(const struct ath_node_status *status)
@@ -69,9 +78,9 @@ static char *network_server(const struct ath_node_status *status)
     const struct ath_texts *lists[] = { &status->ports, &status->listening };
     for (size_t i = 0; i < ATH_COUNT(lists); i++) {
         for (size_t j = 0; j < lists[i]->count; j++) {
-            const char *text = lists[i]->items[j], *slash = strchr(text, '/');
-            size_t length = slash ? (size_t)(slash - text) : strlen(text);
-            if (slash && strcmp(slash, "/tcp") != 0)
+            const char *text = lists[i]->items[j];
+            size_t length = strcspn(text, "/");
+            if (!is_control(text, status->control_port))
                 continue;
             if (ath_starts_with(text, "0.0.0.0:"))
                 return ath_xasprintf("127.0.0.1:%.*s", (int)(length - 8), text + 8);

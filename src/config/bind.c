@@ -120,13 +120,20 @@ static enum ath_yaml_kind kind_for(enum ath_value_kind kind)
     return kind < ATH_VALUE_IDS ? ATH_YAML_SCALAR : ATH_YAML_LIST;
 }
 
+/* Whether YAML's kind of a value is one of the key's. */
+static bool is_kind_of(const struct ath_schema *schema, const struct ath_yaml *yaml)
+{
+    return yaml->kind == kind_for(schema->kind) ||
+           (schema->may_be_one && yaml->kind == ATH_YAML_SCALAR);
+}
+
 static void bind_value(const struct ath_schema *schema, const struct ath_yaml *yaml,
                        const char *path, void *base, struct ath_faults *faults)
 {
     ath_auto_free char *subject = ath_xasprintf("'%s'", path);
     if (yaml->kind == ATH_YAML_BROKEN)
         return;
-    if (yaml->kind != kind_for(schema->kind)) {
+    if (!is_kind_of(schema, yaml)) {
         ath_auto_free char *allowed = ath_schema_allowed(schema);
         report_value(faults, ATH_FAULT_TYPE, subject, allowed, yaml);
     } else if (schema->kind == ATH_VALUE_MAPPING) {

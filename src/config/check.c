@@ -85,25 +85,28 @@ static bool may_exist(const struct ath_check *check, const char *link)
            (check->machine->source == ATH_SOURCE_LIVE && if_nametoindex(link));
 }
 
-void ath_check_link(const struct ath_check *check, const struct ath_document_item *item,
-                    const char *key, const char *link)
+void ath_check_link(const struct ath_check *check, size_t place, const char *link)
 {
     if (link && !may_exist(check, link))
-        ath_faults_add(check->faults, ATH_FAULT_LINK_MISSING, ath_check_place(item, key),
+        ath_faults_add(check->faults, ATH_FAULT_LINK_MISSING, place,
                        _("no network port of this machine is called '%s'"), link);
 }
 
 /* Refuses lo: a runtime can be controlled over it, but its data comes from other hosts. Linux gives
  * the name to the loopback interface only (drivers/net/loopback.c). */
-static void check_data_link(const struct ath_check *check, const struct ath_document_numa *numa)
+static void check_data_links(const struct ath_check *check, const struct ath_document_numa *numa)
 {
-    if (!numa->data_iface || strcmp(numa->data_iface, "lo") != 0)
-        ath_check_link(check, &numa->item, "data_iface", numa->data_iface);
-    else
-        ath_faults_add(
-            check->faults, ATH_FAULT_LINK_LOOPBACK, ath_check_place(&numa->item, "data_iface"),
-            _("'%s' is the loopback interface, over which other hosts cannot be reached"),
-            numa->data_iface);
+    for (size_t i = 0; i < numa->data_iface.count; i++) {
+        const char *link = numa->data_iface.items[i];
+        size_t place = ath_check_place_of_entry(&numa->item, "data_iface", i);
+        if (!strcmp(link, "lo"))
+            ath_faults_add(
+                check->faults, ATH_FAULT_LINK_LOOPBACK, place,
+                _("'%s' is the loopback interface, over which other hosts cannot be reached"),
+                link);
+        else
+            ath_check_link(check, place, link);
+    }
 }
 
 static bool may_be_rdma_device(const struct ath_check *check, const char *name)
@@ -130,8 +133,8 @@ static void check_numa(const struct ath_check *check, const struct ath_document_
     ath_check_node(check, numa);
     ath_check_memory(check, numa);
     ath_check_gpus(check, numa);
-    ath_check_link(check, &numa->item, "control_iface", numa->control_iface);
-    check_data_link(check, numa);
+    ath_check_link(check, ath_check_place(&numa->item, "control_iface"), numa->control_iface);
+    check_data_links(check, numa);
     check_rdma(check, numa);
 }
 

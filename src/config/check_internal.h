@@ -29,9 +29,8 @@ bool ath_check_has_name(char *const *names, size_t count, const char *name);
 
 /* The functions below add a fault for each value that does not fit. */
 
-/* link: the value of the key; NULL is no fault. */
-void ath_check_link(const struct ath_check *check, const struct ath_document_item *item,
-                    const char *key, const char *link);
+/* link: a link that the document names at this place; NULL is no fault. */
+void ath_check_link(const struct ath_check *check, size_t place, const char *link);
 
 void ath_check_node(const struct ath_check *check, const struct ath_document_numa *numa);
 void ath_check_memory(const struct ath_check *check, const struct ath_document_numa *numa);

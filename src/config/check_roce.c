@@ -104,7 +104,7 @@ void ath_check_macvlan(const struct ath_check *check, const struct ath_document_
 {
     const struct ath_nic *parent = ath_machine_nic_by_netdev(check->machine, macvlan->parent);
 
-    ath_check_link(check, &macvlan->item, "parent", macvlan->parent);
+    ath_check_link(check, ath_check_place(&macvlan->item, "parent"), macvlan->parent);
     if (parent && parent->link_layer == ATH_LAYER_INFINIBAND)
         ath_faults_add(check->faults, ATH_FAULT_LINK_INFINIBAND,
                        ath_check_place(&macvlan->item, "parent"),

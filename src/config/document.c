@@ -238,6 +238,11 @@ int ath_document_metrics_port(const struct ath_document_numa *entry)
     return port;
 }
 
+int ath_document_data_port(const struct ath_document_numa *entry)
+{
+    return entry->data_iface.count ? entry->data_port : ATH_UNKNOWN;
+}
+
 struct ath_document_card *ath_document_card(const struct ath_document *document, const char *pci)
 {
     struct ath_pci wanted, has;

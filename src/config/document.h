@@ -18,6 +18,9 @@
 
 #define ATH_DOCUMENT_SCHEMA "aitherion.topology/1"
 
+/* The most data interfaces of an entry: a runtime takes no more data addresses. */
+enum { ATH_DATA_INTERFACES_MAX = 8 };
+
 /* In the order of the words in schema.c. */
 enum ath_engine_kind { ATH_ENGINE_AUTO, ATH_ENGINE_DOCKER, ATH_ENGINE_PROCESS };
 enum ath_engine_network { ATH_NETWORK_AUTO, ATH_NETWORK_BRIDGE, ATH_NETWORK_HOST };
@@ -40,14 +43,15 @@ struct ath_document_item {
 
 struct ath_document_numa {
     struct ath_document_item item;
-    int id;                           /* the number in NUMA0; a key, in no order */
-    int node;                         /* the kernel's NUMA node */
-    struct ath_idset memory_nodes;    /* never empty */
-    double memory_percent;            /* percent of the CPU node's memory */
-    double vram_fraction;             /* fraction of each GPU's memory, 0..1 */
-    bool is_enforced;                 /* false: limits of GPU memory are only counted */
-    char *control_iface, *data_iface; /* NULL if not given */
-    struct ath_texts gpus;            /* PCI addresses as the kernel writes them */
+    int id;                        /* the number in NUMA0; a key, in no order */
+    int node;                      /* the kernel's NUMA node */
+    struct ath_idset memory_nodes; /* never empty */
+    double memory_percent;         /* percent of the CPU node's memory */
+    double vram_fraction;          /* fraction of each GPU's memory, 0..1 */
+    bool is_enforced;              /* false: limits of GPU memory are only counted */
+    char *control_iface;           /* NULL if not given */
+    struct ath_texts data_iface;   /* at most ATH_DATA_INTERFACES_MAX */
+    struct ath_texts gpus;         /* PCI addresses as the kernel writes them */
     struct ath_texts rdma_devices;
     int control_port, data_port;
     char *metrics; /* "9460", "10.0.0.1:9460" (forms.h); NULL: no metrics */
@@ -186,8 +190,9 @@ int ath_document_create(const char *path, const char *text, bool is_forced, stru
  * name; NULL if the document has none. Pointers belong to the document. */
 struct ath_document_numa *ath_document_numa(const struct ath_document *document, int id);
 
-/* The port of an entry's metrics; ATH_UNKNOWN: it has none. */
+/* The ports of an entry's metrics and data interfaces; ATH_UNKNOWN: it has none. */
 int ath_document_metrics_port(const struct ath_document_numa *entry);
+int ath_document_data_port(const struct ath_document_numa *entry);
 struct ath_document_card *ath_document_card(const struct ath_document *document, const char *pci);
 struct ath_document_macvlan *ath_document_macvlan(const struct ath_document *document,
                                                   const char *name);

@@ -76,24 +76,38 @@ static bool split_list(const struct ath_schema *schema, const char *value, struc
     return true;
 }
 
-/* Returns the value as it is written into the file, or NULL if it does not fit the key; the caller
- * frees it. style: that of a text. */
-static char *rendered(const struct ath_schema *schema, const char *value, enum ath_yaml_style style)
+/* Returns a list as it is written into the file. A text that stands alone stays so if it gets one
+ * entry. The caller frees it. */
+static char *rendered_list(const struct ath_schema *schema, const struct ath_texts *entries,
+                           const struct ath_yaml *old)
+{
+    struct ath_text out = { 0 };
+    bool is_alone = schema->may_be_one && old && old->kind == ATH_YAML_SCALAR &&
+                    !ath_yaml_is_null(old) && entries->count == 1;
+
+    if (is_alone)
+        ath_schema_write_entry(schema, entries->items[0], old->style, &out);
+    else
+        ath_schema_write(schema, entries, &out);
+    return ath_text_take(&out);
+}
+
+/* Returns the value as it is written into the file, in the style of the old one, or NULL if it does
+ * not fit the key; the caller frees it. old: NULL if the file has no value. */
+static char *rendered(const struct ath_schema *schema, const char *value,
+                      const struct ath_yaml *old)
 {
     ATH_AUTO(ath_texts) entries = { 0 };
     struct ath_text out = { 0 };
 
-    if (ath_value_is_list(schema->kind)) {
-        if (!split_list(schema, value, &entries))
-            return NULL;
-        ath_schema_write(schema, &entries, &out);
-        return ath_text_take(&out);
-    }
+    if (ath_value_is_list(schema->kind))
+        return split_list(schema, value, &entries) ? rendered_list(schema, &entries, old) : NULL;
     if (is_clearing(schema, value))
         return ath_xstrdup("null");
     if (ath_schema_check(schema, value))
         return NULL;
-    ath_schema_write_entry(schema, value, style, &out);
+    bool is_written = old && old->kind == ATH_YAML_SCALAR;
+    ath_schema_write_entry(schema, value, is_written ? old->style : ATH_YAML_PLAIN, &out);
     return ath_text_take(&out);
 }
 
@@ -263,9 +277,7 @@ static int set_one(struct ath_draft *draft, const struct ath_change *change, str
     int status = find_place(draft, change, &key, err);
     if (status)
         return status;
-    bool is_written = key.value && key.value->kind == ATH_YAML_SCALAR;
-    ath_auto_free char *value =
-        rendered(key.schema, change->value, is_written ? key.value->style : ATH_YAML_PLAIN);
+    ath_auto_free char *value = rendered(key.schema, change->value, key.value);
 
     if (!value)
         return report_value(key.schema, change, err);
@@ -346,7 +358,7 @@ static char *render_item(const struct ath_schema *items, const struct ath_change
         }
         if (is_clearing(key, fields[i].value))
             continue;
-        ath_auto_free char *value = rendered(key, fields[i].value, ATH_YAML_PLAIN);
+        ath_auto_free char *value = rendered(key, fields[i].value, NULL);
         if (!value) {
             report_value(key, &fields[i], err);
             return NULL;

@@ -21,8 +21,10 @@ static void proposal_free(struct proposal *proposal)
 {
     ath_document_free(&proposal->document);
     ath_text_free(&proposal->notes);
-    for (size_t i = 0; i < proposal->port_count; i++)
+    for (size_t i = 0; i < proposal->port_count; i++) {
+        free(proposal->ports[i].data);
         free(proposal->ports[i].rdma);
+    }
     free(proposal->ports);
 }
 

@@ -23,10 +23,12 @@ static char *describe(const struct ath_machine *machine, const struct ath_nic *f
     return ath_text_take(&text);
 }
 
-/* Whether an entry's data interface or one of its RDMA devices is on the card. */
+/* Whether one of an entry's data interfaces or one of its RDMA devices is on the card. */
 static bool uses(const struct proposal_ports *ports, const struct ath_nic *first)
 {
-    bool is_user = ports->data && ath_proposal_is_same_card(ports->data, first);
+    bool is_user = false;
+    for (size_t i = 0; i < ports->data_count; i++)
+        is_user = is_user || ath_proposal_is_same_card(ports->data[i], first);
     for (size_t i = 0; i < ports->rdma_count; i++)
         is_user = is_user || ath_proposal_is_same_card(ports->rdma[i], first);
     return is_user;

@@ -12,7 +12,8 @@
 
 /* The network ports that an entry uses; they belong to the machine. */
 struct proposal_ports {
-    const struct ath_nic *data;  /* its data interface; NULL: none */
+    const struct ath_nic **data; /* its data interfaces, the best first */
+    size_t data_count;
     const struct ath_nic **rdma; /* whose RDMA devices it gets, the nearest first */
     size_t rdma_count;
 };
@@ -50,7 +51,7 @@ void ath_proposal_note_left_out(struct proposal *proposal);
 
 /* ---- propose_ports.c ---- */
 
-/* Adds the data interface and the RDMA devices of the next entry. */
+/* Adds the data interfaces and the RDMA devices of the next entry. */
 void ath_proposal_add_ports(struct proposal *proposal, struct ath_document_numa *entry);
 
 /* Notes that no entry has an RDMA device, if so. */

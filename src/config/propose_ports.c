@@ -52,13 +52,10 @@ static int compare_numbers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/*
- * Compares two ports as data ports of a node (< 0: a is better). Among equally near ports the order
- * is: RDMA, a link, an address, speed, then the newer device of one vendor. For Mellanox the newer
- * device has the larger id (pci.ids: 1015 ConnectX-4 Lx, 1019 ConnectX-5 Ex).
- */
-static int compare_data(const struct ath_machine *machine, const struct ath_nic *a,
-                        const struct ath_nic *b, int node)
+/* Compares two ports as data ports of a node (< 0: a is better). Among equally near ports the order
+ * is: RDMA, a link, an address, speed. */
+static int compare_use(const struct ath_machine *machine, const struct ath_nic *a,
+                       const struct ath_nic *b, int node)
 {
     const int64_t steps[][2] = {
         { !a->rdma_device, !b->rdma_device },
@@ -67,13 +64,23 @@ static int compare_data(const struct ath_machine *machine, const struct ath_nic 
         { link_step(a), link_step(b) },
         { ath_nic_lacks_gid(a), ath_nic_lacks_gid(b) },
         { -a->speed_mbps, -b->speed_mbps },
-        { a->vendor_id == b->vendor_id ? -a->device_id : 0,
-          a->vendor_id == b->vendor_id ? -b->device_id : 0 },
     };
     for (size_t i = 0; i < ATH_COUNT(steps); i++)
         if (steps[i][0] != steps[i][1])
             return compare_numbers(steps[i][0], steps[i][1]);
-    return 0; /* the order of the array decides, which is by PCI address */
+    return 0;
+}
+
+/* The same; among ports of equal use the newer device of one vendor is better. For Mellanox it has
+ * the larger id (pci.ids: 1015 ConnectX-4 Lx, 1019 ConnectX-5 Ex). */
+static int compare_data(const struct ath_machine *machine, const struct ath_nic *a,
+                        const struct ath_nic *b, int node)
+{
+    int order = compare_use(machine, a, b, node);
+
+    if (order || a->vendor_id != b->vendor_id)
+        return order; /* if equal, the order of the array decides, which is by PCI address */
+    return compare_numbers(b->device_id, a->device_id);
 }
 
 /* Returns the link that carries a port's traffic: its bond or bridge, if it is part of one. */
@@ -83,17 +90,50 @@ static const char *link_of(const struct ath_nic *nic)
                                                                          : nic->netdev;
 }
 
+static bool has_link(const struct ath_nic *nic)
+{
+    return nic->netdev && ath_form_fits(ATH_FORM_INTERFACE, nic->netdev);
+}
+
 static const struct ath_nic *data_nic(const struct ath_machine *machine, int node)
 {
     const struct ath_nic *best = NULL;
     for (size_t i = 0; i < machine->nic_count; i++) {
         const struct ath_nic *nic = &machine->nics[i];
-        bool is_usable =
-            (nic->netdev && ath_form_fits(ATH_FORM_INTERFACE, nic->netdev)) || nic->rdma_device;
+        bool is_usable = has_link(nic) || nic->rdma_device;
         if (is_usable && (!best || compare_data(machine, nic, best, node) < 0))
             best = nic;
     }
     return best;
+}
+
+/* Whether a port is as good for data as the best one of a node. Ports of unknown speed must be RDMA
+ * ports of the same model. */
+static bool is_as_good(const struct ath_machine *machine, const struct ath_nic *nic,
+                       const struct ath_nic *best, int node)
+{
+    bool is_same_model = nic->vendor_id == best->vendor_id && nic->device_id == best->device_id;
+    bool is_as_fast = nic->speed_mbps > 0 || (nic->rdma_device && is_same_model);
+
+    return is_as_fast && has_link(nic) && nic->link != ATH_LINK_DOWN &&
+           !compare_use(machine, nic, best, node) && !nic->subnet_count == !best->subnet_count;
+}
+
+static void add_data(struct proposal_ports *ports, const struct ath_nic *nic)
+{
+    *(const struct ath_nic **)ath_push(&ports->data, &ports->data_count, sizeof *ports->data) = nic;
+}
+
+/* Lists the best data port of a node, and all that are as good. */
+static void list_data(const struct ath_machine *machine, int node, struct proposal_ports *out)
+{
+    const struct ath_nic *best = data_nic(machine, node);
+
+    if (best)
+        add_data(out, best);
+    for (size_t i = 0; best && i < machine->nic_count; i++)
+        if (&machine->nics[i] != best && is_as_good(machine, &machine->nics[i], best, node))
+            add_data(out, &machine->nics[i]);
 }
 
 bool ath_proposal_is_same_card(const struct ath_nic *a, const struct ath_nic *b)
@@ -175,15 +215,17 @@ static void sort(const struct ath_machine *machine, int node, struct proposal_po
     }
 }
 
-/* Finds the ports of a node. The data port is among the RDMA devices even if its link is down. */
+/* Finds the ports of a node. The best data port is among the RDMA devices even if its link is down.
+ */
 static struct proposal_ports find_ports(const struct ath_machine *machine, int node)
 {
-    struct proposal_ports ports = { .data = data_nic(machine, node) };
+    struct proposal_ports ports = { 0 };
 
+    list_data(machine, node, &ports);
     list_near(machine, node, &ports);
     drop_far(machine, node, &ports);
-    if (ports.data)
-        add_device(&ports, ports.data);
+    if (ports.data_count)
+        add_device(&ports, ports.data[0]);
     sort(machine, node, &ports);
     return ports;
 }
@@ -228,10 +270,19 @@ static const struct ath_nic *nearer_port(const struct ath_machine *machine, size
     return NULL;
 }
 
-/* An entry has one data port. Notes each of its GPUs that has a nearer one. */
-static void note_nearer_ports(struct proposal *proposal, const struct ath_document_numa *entry,
-                              const struct ath_nic *nic, const char *name)
+static bool has_data(const struct proposal_ports *ports, const struct ath_nic *nic)
 {
+    for (size_t i = 0; i < ports->data_count; i++)
+        if (ports->data[i] == nic)
+            return true;
+    return false;
+}
+
+/* Notes each GPU of an entry that has a nearer port than the entry's data ports. */
+static void note_nearer_ports(struct proposal *proposal, const struct ath_document_numa *entry,
+                              const struct proposal_ports *ports, const char *name)
+{
+    const struct ath_nic *nic = ports->data[0];
     const struct ath_machine *machine = proposal->machine;
     char text[ATH_PCI_TEXT];
 
@@ -240,7 +291,7 @@ static void note_nearer_ports(struct proposal *proposal, const struct ath_docume
             ath_proposal_is_gpu_of(machine, &machine->gpus[i], entry->node)
                 ? nearer_port(machine, i, nic)
                 : NULL;
-        if (nearer)
+        if (nearer && !has_data(ports, nearer))
             ath_text_add(&proposal->notes, "# NUMA%d: the GPU %s is nearer to '%s' than to '%s'.\n",
                          entry->id, ath_pci_format(&machine->gpus[i].pci, text), name_of(nearer),
                          name);
@@ -290,15 +341,16 @@ static void note_nearest(struct proposal *proposal, const struct ath_document_nu
 }
 
 static void note_data_nic(struct proposal *proposal, const struct ath_document_numa *entry,
-                          const struct ath_nic *nic)
+                          const struct proposal_ports *ports)
 {
-    const char *name = entry->data_iface ? entry->data_iface : nic->rdma_device;
+    const struct ath_nic *nic = ports->data[0];
+    const char *name = has_link(nic) ? link_of(nic) : nic->rdma_device;
     if (nic->numa_node != ATH_UNKNOWN && nic->numa_node != entry->node)
         ath_text_add(&proposal->notes,
                      "# NUMA%d: '%s' is on another NUMA node (%d); there is no nearer %s.\n",
                      entry->id, name, nic->numa_node, nic->rdma_device ? "RDMA port" : "port");
     if (!nic->rdma_device)
-        note_nearer_ports(proposal, entry, nic, name);
+        note_nearer_ports(proposal, entry, ports, name);
     if (nic->link == ATH_LINK_DOWN)
         ath_text_add(&proposal->notes, "# NUMA%d: the link of '%s' was down.\n", entry->id, name);
 }
@@ -312,18 +364,32 @@ void ath_proposal_note_no_rdma(struct proposal *proposal)
         ath_text_add(&proposal->notes, "# No RDMA port was found, so no entry has RDMA devices.\n");
 }
 
+/* Adds the links of the data ports; several ports may be parts of one bond. */
+static void add_data_links(const struct proposal_ports *ports, struct ath_document_numa *entry)
+{
+    for (size_t i = 0; i < ports->data_count; i++) {
+        const char *link = link_of(ports->data[i]);
+        bool is_new = entry->data_iface.count < ATH_DATA_INTERFACES_MAX && link &&
+                      ath_form_fits(ATH_FORM_INTERFACE, link);
+        for (size_t j = 0; is_new && j < entry->data_iface.count; j++)
+            is_new = strcmp(entry->data_iface.items[j], link) != 0;
+        if (is_new)
+            ath_texts_add(&entry->data_iface, link);
+    }
+}
+
 void ath_proposal_add_ports(struct proposal *proposal, struct ath_document_numa *entry)
 {
     struct proposal_ports *ports = ath_push(&proposal->ports, &proposal->port_count, sizeof *ports);
 
     *ports = find_ports(proposal->machine, entry->node);
-    if (!ports->data)
+    if (!ports->data_count)
         return;
-    ath_proposal_offer(&entry->data_iface, ATH_FORM_INTERFACE, link_of(ports->data));
+    add_data_links(ports, entry);
     for (size_t i = 0; i < ports->rdma_count; i++)
         ath_texts_add(&entry->rdma_devices, ports->rdma[i]->rdma_device);
-    if (entry->data_iface || entry->rdma_devices.count)
-        note_data_nic(proposal, entry, ports->data);
+    if (entry->data_iface.count || entry->rdma_devices.count)
+        note_data_nic(proposal, entry, ports);
     note_nearest(proposal, entry, ports);
 }
 
@@ -334,13 +400,19 @@ static bool is_same_bond(const struct ath_nic *a, const struct ath_nic *b)
     return a->master && b->master && !strcmp(a->master, b->master);
 }
 
+static bool is_one_of(const struct proposal_ports *ports, const struct ath_nic *nic)
+{
+    for (size_t i = 0; i < ports->data_count; i++)
+        if (ath_proposal_is_same_card(ports->data[i], nic) || is_same_bond(ports->data[i], nic))
+            return true;
+    return false;
+}
+
 static bool is_for_data(const struct proposal *proposal, const struct ath_nic *nic)
 {
-    for (size_t i = 0; i < proposal->port_count; i++) {
-        const struct ath_nic *data = proposal->ports[i].data;
-        if (data && (ath_proposal_is_same_card(data, nic) || is_same_bond(data, nic)))
+    for (size_t i = 0; i < proposal->port_count; i++)
+        if (is_one_of(&proposal->ports[i], nic))
             return true;
-    }
     return false;
 }
 
@@ -383,6 +455,8 @@ void ath_proposal_add_control(struct proposal *proposal)
     for (size_t i = 0; i < proposal->document.numa.count; i++) {
         struct ath_document_numa *entry = &proposal->document.numa.items[i];
         ath_proposal_offer(&entry->control_iface, ATH_FORM_INTERFACE,
-                           nic ? link_of(nic) : entry->data_iface);
+                           nic                       ? link_of(nic)
+                           : entry->data_iface.count ? entry->data_iface.items[0]
+                                                     : NULL);
     }
 }

@@ -121,6 +121,18 @@ static void check_ports(const struct ath_schema *numa, const struct ath_document
                    faults);
 }
 
+/* Refuses more data interfaces than a runtime has data addresses. */
+static void check_data_interfaces(const struct ath_document *document, struct ath_faults *faults)
+{
+    for (size_t i = 0; i < document->numa.count; i++) {
+        const struct ath_document_numa *numa = &document->numa.items[i];
+        if (numa->data_iface.count > ATH_DATA_INTERFACES_MAX)
+            ath_faults_add(faults, ATH_FAULT_RANGE, value_of(&numa->item, "data_iface")->begin,
+                           _("'numa.%d.data_iface' must be at most %d interfaces, not %zu"),
+                           numa->id, ATH_DATA_INTERFACES_MAX, numa->data_iface.count);
+    }
+}
+
 static void check_id(const struct ath_idset *ids, const struct ath_yaml *yaml, const char *list,
                      const char *name, struct ath_faults *faults)
 {
@@ -217,6 +229,7 @@ void ath_rules_check(const struct ath_document *document, struct ath_faults *fau
 
     check_names(numa, document, _("another entry above has the id %s"), faults);
     check_ports(numa, document, faults);
+    check_data_interfaces(document, faults);
     check_names(ath_schema_find(root, "identities"), document,
                 _("another identity above has the name '%s'"), faults);
     check_names(ath_schema_find(roce, "cards"), &document->roce,

@@ -54,7 +54,7 @@ struct ath_schema {
     bool is_min_excluded; /* above min, not min itself */
     bool is_required;
     bool is_rare;               /* a new document has the key only if it differs from the default */
-    bool has_no_effect;         /* yet: the key is kept for a feature to come */
+    bool may_be_one;            /* of TEXTS: a text without brackets is a list of one */
     const char *fallback;       /* the default, written as in a document; NULL: none */
     const char *otherwise;      /* N_(): for help, the effect of no value and no fallback */
     const char *const *choices; /* ended by NULL */

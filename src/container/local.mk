@@ -44,6 +44,7 @@ libadmin_a_SOURCES += \
 	src/container/linker/elf.c src/container/linker/elf.h \
 	src/container/linker/ld_cache.c src/container/linker/ld_cache.h \
 	src/container/plan/cdi.c src/container/plan/cdi.h \
+	src/container/plan/data.c \
 	src/container/plan/facts.c src/container/plan/facts.h \
 	src/container/plan/gpu.c \
 	src/container/plan/libraries.c src/container/plan/libraries.h \

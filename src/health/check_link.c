@@ -41,8 +41,10 @@ bool ath_health_each_link(struct ath_health *health, enum ath_health_use use,
         const struct ath_document_numa *entry = &document->numa.items[i];
         look_at(&walk, (struct ath_health_named_link){
                            .use = ATH_USE_CONTROL, .name = entry->control_iface, .entry = entry });
-        look_at(&walk, (struct ath_health_named_link){
-                           .use = ATH_USE_DATA, .name = entry->data_iface, .entry = entry });
+        for (size_t j = 0; j < entry->data_iface.count; j++)
+            look_at(&walk, (struct ath_health_named_link){ .use = ATH_USE_DATA,
+                                                           .name = entry->data_iface.items[j],
+                                                           .entry = entry });
     }
     for (size_t i = 0; document && i < document->roce.macvlans.count; i++) {
         const struct ath_document_macvlan *macvlan = &document->roce.macvlans.items[i];
@@ -58,7 +60,7 @@ char *ath_health_use_text(const struct ath_health_named_link *named)
     case ATH_USE_CONTROL:
         return ath_xasprintf(_("the control interface of NUMA%d"), named->entry->id);
     case ATH_USE_DATA:
-        return ath_xasprintf(_("the data interface of NUMA%d"), named->entry->id);
+        return ath_xasprintf(_("a data interface of NUMA%d"), named->entry->id);
     default:
         return ath_xasprintf(_("the parent of macvlan '%s'"), named->macvlan->name);
     }

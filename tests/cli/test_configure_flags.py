@@ -15,7 +15,7 @@ FLAGS = [
     ("--memory-percent", "70.5", "numa.0.memory_percent", 70.5),
     ("--vram-fraction", "0.5", "numa.0.vram_fraction", 0.5),
     ("--control-iface", "enP51p1s0f0", "numa.0.control_iface", "enP51p1s0f0"),
-    ("--data-iface", "enP3p1s0f1", "numa.0.data_iface", "enP3p1s0f1"),
+    ("--data-iface", "enP3p1s0f1,enP51p1s0f0", "numa.0.data_iface", ["enP3p1s0f1", "enP51p1s0f0"]),
     ("--gpus", "0004:05:00.0", "numa.0.gpus", ["0004:05:00.0"]),
     ("--rdma-devices", "mlx5_1,mlx5_0", "numa.0.rdma_devices", ["mlx5_1", "mlx5_0"]),
     ("--control-port", "6000", "numa.0.control_port", 6000),
@@ -28,6 +28,7 @@ FLAGS = [
 # Arguments, the code word of the fault, and texts in its message and its hint.
 MISFITS = [
     (("--data-iface", "enP3p1s0f9"), "interface-missing", "enP3p1s0f9", "did you mean 'enP3p1s0f0'?"),
+    (("--data-iface", "enP3p1s0f0,enP3p1s0f9"), "interface-missing", "'enP3p1s0f9'", "this machine has enP3p1s0f0, enP3p1s0f1"),
     (("--control-iface", "wlan0"), "interface-missing", "wlan0", "this machine has enP3p1s0f0, enP3p1s0f1"),
     (("--data-iface", "lo"), "interface-loopback", "'lo' is the loopback", "this machine has enP"),
     (("--gpus", "0035:03:00.0"), "gpu-other-node", "belongs to NUMA node 8", "has the GPUs 0004:04:00.0, 0004:05:00.0"),
@@ -115,13 +116,6 @@ class Flags(Case):
         shown = json.loads(self.configure("configure", "--show", "--json", *ROOT).stdout)
         self.assertIsNone(shown["document"]["numa"][0]["control_iface"])
 
-    def test_says_which_keys_have_no_effect_yet(self):
-        for words, noted in ((["--data-iface", "enP3p1s0f1"], ["numa.0.data_iface"]), (["--control-port", "6000"], []),
-                             (["--set", "data_port=6001", "--set", "memory_percent=50"], ["numa.0.data_port"]),
-                             (["--data-port", "6001"], [])):  # it is so already
-            value = json.loads(self.configure("configure", "0", *words, "--json", *ROOT).stdout)
-            self.assertEqual([note["object"] for note in value["notes"] if note["code"] == "no-effect"], noted, words)
-
     def test_dry_run_writes_nothing(self):
         result = self.configure("configure", "0", "--memory-percent", "70", "--dry-run", *ROOT)
         self.assertIn("80 -> 70", result.stdout)
@@ -152,7 +146,7 @@ class Refused(Case):
         self.configure("configure", "1", "--gpus", "0035:03:00.0,0035:04:00.0", "--set", "memory_nodes=8,252,253", *ROOT)
 
     def test_an_empty_value_is_refused(self):
-        for flag, value in ("--gpus", ""), ("--gpus", " "), ("--rdma-devices", ""):
+        for flag, value in ("--gpus", ""), ("--gpus", " "), ("--rdma-devices", ""), ("--data-iface", ""):
             error = self.refused("0", flag, value, *ROOT)
             self.assertEqual(error["code"], "value-invalid")
             self.configure(*shlex.split(error["hint"].split("aitherion ")[1]), *ROOT, "--dry-run")

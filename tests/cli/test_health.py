@@ -100,7 +100,7 @@ class Findings(Base):
         self.assertEqual([(check["code"], check["object"]) for check in found["fault"]],
                          [("interface-down", "enP3p1s0f0")] * 2 + [("gid-unusable", "mlx5_0")],
                          "a data interface, a parent, and the link of an RDMA device")
-        self.assertIn("the data interface of NUMA0", found["fault"][0]["message"])
+        self.assertIn("a data interface of NUMA0", found["fault"][0]["message"])
         self.assertIn("the parent of macvlan 'macvlan0'", found["fault"][1]["message"])
 
     def test_admin_down(self):

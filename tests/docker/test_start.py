@@ -178,6 +178,22 @@ class Life(StartCase):
         self.assertIn("wants this connection to be encrypted", refused.stderr)
         self.assertEqual(refused.returncode, 1)
 
+    def test_data_interfaces(self):
+        """A container on the host's network listens for large copies at the addresses of the document's data interfaces."""
+        links = [(link["ifname"], one["local"]) for link in nodes.links() for one in link["addr_info"]
+                 if one["family"] == "inet" and link["ifname"] != "lo"]
+        if not links:
+            self.skipTest("this machine has no link with an IPv4 address beside lo")
+        name, address = links[0]
+        port = nodes.free_ports(4)[2]  # NUMA0's data port: nodes.write_document()
+        self.assertEqual(self.run_on("configure", "0", "--data-iface", name).returncode, 0)
+        first = self.data("start", "--sim")["nodes"]
+        self.assertEqual([node["data_addresses"] for node in first], [[f"{address}:{port}"], []])
+        self.assertIn(f"{address}:{port}", self.data("status", "0")["nodes"][0]["process"]["listening"])
+        self.assertIn(f"{address}:{port} (data)", self.run_on("status").stdout)
+        self.assertEqual(self.run_on("configure", "0", "--set", "data_iface=[]").returncode, 0)
+        self.assertEqual(self.outcomes("--sim"), ["restarted", "same"])
+
     @unittest.skipIf(authority.LACKS, authority.LACKS)
     def test_a_certificate(self):
         """Containers get its files, and a file that their user could not read is refused before any is made."""

@@ -9,12 +9,14 @@ import shutil
 import socket
 import struct
 import subprocess
+import tempfile
 import unittest
 
 import runtime
 from cuda import MIB, Program
 from runtime import Session, decode, encode, harness, read_frame
 from test_cuda import GOOD, Base, needs_capnp, serve
+import nodes
 from test_stripes import LARGE, Striped, announce, call, join_frame, joined, number_of, ticket_of
 
 UNIT = 65536
@@ -245,8 +247,7 @@ def has_namespaces():
     return works
 
 
-@unittest.skipUnless(has_namespaces(), "network namespaces need root and ip (package iproute2)")
-class Links(Base):
+class Sides(Base):
     """A server in a network namespace of its own, and programs in another one, with two links between them."""
 
     def setUp(self):
@@ -269,6 +270,9 @@ class Links(Base):
     def inside(self, side):
         return ["ip", "netns", "exec", self.sides[side]]
 
+
+@unittest.skipUnless(has_namespaces(), "network namespaces need root and ip (package iproute2)")
+class Links(Sides):
     def server(self, *arguments):
         return serve("--log-level", "debug", *arguments, listen="10.78.0.1:0", memory="256M", prefix=self.inside(0))
 
@@ -393,6 +397,99 @@ while True:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+
+
+@unittest.skipUnless(has_namespaces(), "network namespaces need root and ip (package iproute2)")
+@unittest.skipUnless(harness.copies_alone(), nodes.NO_BINDING)
+class Started(Sides):
+    """A node that `aitherion start` has started, by a document that names two data interfaces."""
+
+    CONTROL, DATA = 50051, 5555
+
+    def setUp(self):
+        super().setUp()
+        for i in range(2):
+            self.address(0, f"l{i}", f"10.78.{i}.1/24")
+            self.address(1, f"l{i}", f"10.78.{i}.2/24")
+        self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")  # the path of a socket has at most 107 characters
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.document = os.path.join(self.folder, "topology.yaml")
+
+    def write(self, data):
+        node = nodes.first_node()
+        with open(self.document, "w", encoding="utf-8") as file:
+            file.write(f"schema: aitherion.topology/1\nengine: {{ kind: process, sim: true }}\nkey_file: {runtime.key_file(runtime.KEY)}\n"
+                       f"numa:\n  - {{ id: 0, node: {node}, memory_nodes: [{node}], memory_percent: 10.0, control_iface: l0, "
+                       f"data_iface: {data}, control_port: {self.CONTROL}, data_port: {self.DATA} }}\n")
+
+    def aitherion(self, *words, code=0):
+        """Runs in the server's network, with this /sys."""
+        result = subprocess.run(["nsenter", f"--net=/run/netns/{self.sides[0]}", harness.binary(), "-c", self.document, *words],
+                                env=harness.environment(AITHERION_RUN_FOLDER=os.path.join(self.folder, "run")), capture_output=True,
+                                text=True, stdin=subprocess.DEVNULL, timeout=3 * harness.PATIENCE_S, check=False)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout
+
+    def start(self, data):
+        self.write(data)
+        self.addCleanup(self.aitherion, "clean", "--yes")
+        return json.loads(self.aitherion("start", "--json"))["nodes"][0]
+
+    def listening(self):
+        return set(json.loads(self.aitherion("status", "--json"))["nodes"][0]["process"]["listening"])
+
+    def told(self):
+        """The lines of `run -v` about the connections of a program on the other side."""
+        with Program(f"10.78.0.1:{self.CONTROL}", prefix=self.inside(1), words=("-v",)) as program:
+            self.assertEqual(program.do(f"fetch 3 {20 * MIB + 3}"), f"{GOOD} right")
+            return program.end()
+
+    def test_a_list_of_interfaces(self):
+        addresses = [f"10.78.{i}.1:{self.DATA}" for i in range(2)]
+        self.assertEqual(self.start("[l0, l1]")["data_addresses"], addresses)
+        network = json.loads(self.aitherion("start", "--dry-run", "--json"))["nodes"][0]["network"]
+        self.assertEqual((network["data_iface"], network["data_listen"], network["data_addresses"]), (["l0", "l1"], addresses, addresses))
+        self.assertEqual(self.listening(), {f"10.78.0.1:{self.CONTROL}", *addresses})
+        told = self.told()
+        for address in addresses:
+            self.assertIn(f" to={address} way=data", told)
+        self.assertNotIn("way=control", told)
+        self.assertEqual(self.aitherion("status").count(" (data)"), 2)
+
+    def test_one_interface_then_none(self):
+        self.start("l1")
+        self.assertEqual(self.listening(), {f"10.78.0.1:{self.CONTROL}", f"10.78.1.1:{self.DATA}"})
+        told = self.told()
+        self.assertIn(f" to=10.78.1.1:{self.DATA} way=data", told)
+        self.assertNotIn("way=control", told)
+        self.write("[]")
+        self.assertEqual(json.loads(self.aitherion("start", "--yes", "--json"))["nodes"][0]["outcome"], "restarted")
+        self.assertEqual(self.listening(), {f"10.78.0.1:{self.CONTROL}"})
+        self.assertNotIn("way=data", self.told())
+
+    def test_the_control_port_is_found_among_those_of_data(self):
+        """A program that does not use the socket gets the control port, whichever address the kernel lists first."""
+        self.start("[l1, l0]")
+        said = self.aitherion("run", "--numa", "0", "--transport", "tcp", "--", "printenv", "AITHERION_SERVER")
+        self.assertEqual(said.strip(), f"10.78.0.1:{self.CONTROL}")
+
+    def test_a_taken_port(self):
+        with open(os.path.join(self.folder, "log"), "w", encoding="ascii") as log, subprocess.Popen(
+                [*self.inside(0), "python3", "-c", f"import socket; s = socket.create_server(('10.78.1.1', {self.DATA})); print(flush=True); input()"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as other:
+            other.stdout.readline()
+            self.write("l1")
+            self.addCleanup(self.aitherion, "clean", "--yes")
+            said = self.aitherion("start", "--json", code=1)
+            self.assertIn(f"port {self.DATA} of 'aitherion-numa0' is taken by python3", said)
+            self.assertIn("numa.0.data_port=PORT", said)
+            other.stdin.close()
+
+    def test_an_interface_without_an_address(self):
+        self.ip("-n", self.sides[0], "address", "flush", "dev", "l1")
+        node = self.start("[l0, l1]")
+        self.assertIn(("data-address-missing", "l1"), [(warning["code"], warning["object"]) for warning in node["warnings"]])
+        self.assertEqual(self.listening(), {f"10.78.0.1:{self.CONTROL}", f"10.78.0.1:{self.DATA}"})
 
 
 class Options(Base):

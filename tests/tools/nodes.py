@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -42,6 +43,13 @@ def first_node():
 def node_cpus():
     with open(f"/sys/devices/system/node/node{first_node()}/cpulist", encoding="ascii") as file:
         return file.read().strip()
+
+
+def links():
+    """Returns the links of this machine with their addresses, as `ip -j address` prints them."""
+    if not shutil.which("ip"):
+        return []
+    return json.loads(subprocess.run(["ip", "-j", "address"], stdout=subprocess.PIPE, check=True).stdout)
 
 
 def free_ports(count):

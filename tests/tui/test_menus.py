@@ -60,13 +60,13 @@ class Changes(Base):
         menus.keys("2", "2")
         menus.keys("1", "C-u", "=50", "Enter")
         menus.keys("2", "C-u", "=0.25", "Enter")
-        menus.keys("3", "8", "1", "End", "Up", "Enter")
+        menus.keys("3", "8", "8", "Enter")
         menus.keys("4", "4", "Enter")
         menus.keys("5", "Down", "Space", "Enter")
         menus.keys("6", "C-u", "=6001", "Enter", "=6002", "Enter", "=6003", "Enter")  # typed text replaces the offered text
         menus.keys("s")
         entry = menus.text().split("- id: 1")[1]
-        for line in ("memory_percent: 50", "vram_fraction: 0.25", "control_iface: enP51p1s0f1", 'gpus: ["0035:03:00.0"]',
+        for line in ("memory_percent: 50", "vram_fraction: 0.25", "control_iface: enP51p1s0f1", "data_iface: [enP51p1s0f0, enP51p1s0f1]", 'gpus: ["0035:03:00.0"]',
                      "rdma_devices: [mlx5_1, mlx5_2]", "control_port: 6001", "data_port: 6002", 'metrics: "6003"'):
             self.assertIn(line, entry)
 
@@ -347,7 +347,7 @@ class Status(Base):
         self.set_state(root, "down")
         screen = menus.wait("enP3p1s0f0  down")
         self.assertIn("3 faults", screen)
-        self.assertIn("link 'enP3p1s0f0', the data interface of NUMA0, has no carrier",
+        self.assertIn("link 'enP3p1s0f0', a data interface of NUMA0, has no carrier",
                       " ".join(menus.keys("End").split()))
         self.set_state(root, "up")
         menus.keys("Home")

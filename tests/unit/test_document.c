@@ -30,7 +30,8 @@ TEST(example_of_the_product_loads)
     ck_assert_str_eq(nodes, "8,252-253");
     ck_assert_double_eq(numa->memory_percent, 80);
     ck_assert_double_eq(numa->vram_fraction, 0.8);
-    ck_assert_str_eq(numa->data_iface, "enP51p1s0f0");
+    ck_assert_uint_eq(numa->data_iface.count, 1);
+    ck_assert_str_eq(numa->data_iface.items[0], "enP51p1s0f0");
     ck_assert_str_eq(numa->gpus.items[1], "0035:04:00.0");
     ck_assert_str_eq(numa->rdma_devices.items[0], "mlx5_2");
     ck_assert_int_eq(numa->control_port, 50052);
@@ -87,6 +88,38 @@ TEST(entries_may_share_a_node_and_have_no_gpus)
                "- {id: 2, node: 0, control_port: 3, data_port: 4, data_iface: null, gpus: ~}\n",
                &document);
     ck_assert_uint_eq(document.numa.count, 2);
+}
+
+/* A name without brackets is a list of one. */
+TEST(data_interfaces_are_a_list)
+{
+    static const struct {
+        const char *value;
+        size_t count;
+        const char *last;
+    } cases[] = {
+        { "eth0", 1, "eth0" },
+        { "'eth0'", 1, "eth0" },
+        { "[eth0]", 1, "eth0" },
+        { "[eth0, eth1]", 2, "eth1" },
+        { "[]", 0, NULL },
+        { "~", 0, NULL },
+        { "[a, b, c, d, e, f, g, h]", ATH_DATA_INTERFACES_MAX, "h" },
+    };
+    for (size_t i = 0; i < ATH_COUNT(cases); i++) {
+        ATH_AUTO(ath_document) document = { 0 };
+        ath_auto_free char *text = ath_xasprintf(
+            "schema: aitherion.topology/1\nnuma:\n- {id: 0, node: 0, control_port: 1, "
+            "data_port: 2, data_iface: %s}\n",
+            cases[i].value);
+        parse_good(text, &document);
+        const struct ath_texts *links = &document.numa.items[0].data_iface;
+        ck_assert_uint_eq(links->count, cases[i].count);
+        if (cases[i].last)
+            ck_assert_str_eq(links->items[links->count - 1], cases[i].last);
+        ck_assert_int_eq(ath_document_data_port(&document.numa.items[0]),
+                         cases[i].count ? 2 : ATH_UNKNOWN);
+    }
 }
 
 TEST(access_has_defaults_and_limits)
@@ -266,6 +299,11 @@ static const struct {
     { ENTRY(", data_iface: .."), "3:63 format\n" },
     { ENTRY(", data_iface: sixteen-letters-"), "3:63 format\n" },
     { ENTRY(", data_iface: \"\\e[2J\""), "3:63 format\n" },
+    { ENTRY(", data_iface: [a, b/c]"), "3:67 format\n" },
+    { ENTRY(", data_iface: [a, b, a]"), "3:70 twice\n" },
+    { ENTRY(", data_iface: 5"), "3:63 type\n" },
+    { ENTRY(", data_iface: {a: b}"), "3:63 type\n" },
+    { ENTRY(", data_iface: [a, b, c, d, e, f, g, h, i]"), "3:63 range\n" },
     { HEAD "numa:\n- {id: 0, node: 0, control_port: 0, data_port: 65536}\n",
       "3:34 range\n3:48 range\n" },
     { HEAD "numa:\n- {id: 0, node: 0, control_port: 7, data_port: 7}\n", "3:48 port-twice\n" },

@@ -171,7 +171,9 @@ static const struct {
     { "numa.0.memory_percent", "1e1", "10" },
     { "numa.0.vram_fraction", "1", "1" },
     { "numa.0.control_iface", "enP5p1s0f0", "enP5p1s0f0" },
-    { "numa.0.data_iface", "eth0.100", "eth0.100" },
+    { "numa.0.data_iface", "eth0.100", "[eth0.100]" },
+    { "numa.0.data_iface", "eth0,eth1", "[eth0, eth1]" },
+    { "numa.0.data_iface", "null", "[]" },
     { "numa.0.gpus", "[\"4:4:0.0\",'0004:05:00.0']", "[\"0004:04:00.0\", \"0004:05:00.0\"]" },
     { "numa.0.gpus", "", "[]" },
     { "numa.0.gpus", "[]", "[]" },
@@ -207,6 +209,29 @@ LOOP_TEST(every_key_can_be_set_and_read, 0, ATH_COUNT(settings))
     ck_assert_str_eq(value, settings[_i].read_back);
 }
 
+/* A name without brackets stays one if the new list has one name. */
+LOOP_TEST(a_list_of_one_keeps_its_form, 0, 6)
+{
+    static const struct {
+        const char *before, *value, *after;
+    } cases[] = {
+        { "eth0", "eth1", "eth1" },     { "'eth0'", "[eth1]", "'eth1'" },
+        { "[eth0]", "eth1", "[eth1]" }, { "eth0", "eth0,eth1", "[eth0, eth1]" },
+        { "eth0", "[]", "[]" },         { "[eth0, eth1]", "eth1", "[eth1]" },
+    };
+    static const char form[] = "schema: aitherion.topology/1\nnuma:\n  - id: 0\n    node: 0\n"
+                               "    control_port: 1\n    data_port: 2\n"
+                               "    data_iface: %s # fast\n";
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    ath_auto_free char *before = ath_xasprintf(form, cases[_i].before);
+    ath_auto_free char *after = ath_xasprintf(form, cases[_i].after);
+    parse_good(before, &document);
+    int status = ath_document_set(&document, "numa.0.data_iface", cases[_i].value, &err);
+    ck_assert_msg(!status, "%s", err.message);
+    ck_assert_str_eq(document.text, after);
+}
+
 static const struct {
     const char *key, *value;
     enum ath_error code;
@@ -223,6 +248,9 @@ static const struct {
     { "engine.sim", "yes", ATH_E_VALUE_INVALID, "'engine.sim' must be true or false, not 'yes'" },
     { "numa.0.data_iface", "a/b", ATH_E_VALUE_INVALID, "" },
     { "numa.0.data_iface", "a\nb", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.data_iface", "a,b,c,d,e,f,g,h,i", ATH_E_VALUE_INVALID,
+      "cannot set 'numa.0.data_iface' to 'a,b,c,d,e,f,g,h,i': 'numa.0.data_iface' must be at most "
+      "8 interfaces, not 9" },
     { "key_file", "/a\nx: y", ATH_E_VALUE_INVALID, "" },
     { "numa.0.gpus", "[0004:04:00.0", ATH_E_VALUE_INVALID, "" },
     { "numa.0.gpus", "0004:04:00.0,,", ATH_E_VALUE_INVALID, "" },

@@ -432,6 +432,16 @@ static void no_control(void)
     drop_link("eth0");
 }
 
+/* Each interface of a list is looked at. */
+static void no_second_data(void)
+{
+    use_document(HEAD
+                 "numa:\n"
+                 "  - { id: 0, node: 0, memory_nodes: [0, 3, 254], gpus: [\"0004:04:00.0\"],\n"
+                 "      control_iface: eth0, data_iface: [ens1, eth9], rdma_devices: [mlx5_0],\n"
+                 "      control_port: 50051, data_port: 5555 }\n" ROCE MACVLAN);
+}
+
 static void control_down(void)
 {
     link_of("eth0")->state = ATH_LINK_DOWN;
@@ -871,6 +881,7 @@ static const struct {
     { "card-missing", no_card, "card-missing fault topology.yaml:8:14\n" },
     { "gpu-memory-offline", gpu_memory_unknown, "gpu-memory-offline unknown 0004:04:00.0\n" },
     { "interface-missing", no_control, "interface-missing fault eth0\n" },
+    { "interface-missing", no_second_data, "interface-missing fault eth9\n" },
     { "interface-down", control_down, "interface-down fault eth0\n" },
     { "interface-down", no_carrier, "interface-down fault eth0\n" },
     { "interface-without-address", control_without_address,

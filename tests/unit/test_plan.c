@@ -10,6 +10,7 @@
 #include "container/docker/run_line.h"
 #include "container/plan/plan.h"
 #include "documents.h"
+#include "runtime/options.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -734,14 +735,14 @@ TEST(publishes_on_the_control_interface)
     ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
     expect_in(body, "\"50051/tcp\":[{\"HostIp\":\"10.0.0.11\",\"HostPort\":\"50051\"}]");
     expect_in(body, "\"ExposedPorts\":{\"50051/tcp\":{}}");
-    ck_assert_ptr_null(strstr(body, "5555"));
+    ck_assert_ptr_null(strstr(body, "5555")); /* no data interface */
     expect_in(body, "\"Hostname\":\"aitherion-numa0\"");
     ck_assert_ptr_null(ath_docker_body(node, "i", ATH_DOCKER_PAUSE));
 }
 
-/* Only ports that the runtime listens on are published: not the data port. The metrics have the
- * control connections' address. */
-LOOP_TEST(publishes_what_listens, 0, 7)
+/* Only ports that the runtime listens on are published. The metrics have the control connections'
+ * address. */
+LOOP_TEST(publishes_what_listens, 0, 5)
 {
     static const struct {
         const char *keys, *address;
@@ -750,16 +751,13 @@ LOOP_TEST(publishes_what_listens, 0, 7)
     } cases[] = {
         { "", "127.0.0.1", ATH_UNKNOWN, NULL },
         { "    control_iface: eth0\n", "10.0.0.11", ATH_UNKNOWN, NULL },
-        { "    data_iface: eth1\n", "127.0.0.1", ATH_UNKNOWN, NULL },
         { "    metrics: 9400\n", "127.0.0.1", 9400, NULL },
-        { "    control_iface: eth0\n    data_iface: eth1\n    metrics: 1\n", "10.0.0.11", 1, NULL },
         { "    control_iface: eth0\n    metrics: 127.0.0.1:9400\n", "10.0.0.11", 9400,
           "127.0.0.1" },
         { "    metrics: \"[::1]:9400\"\n", "127.0.0.1", 9400, "::1" },
     };
     SCENE(scene);
     make_scene(&scene);
-    add_address(&scene, "eth1", "10.0.1.12");
     ath_auto_free char *text = ath_xasprintf(HEAD "numa:\n" ENTRY "%s", cases[_i].keys);
     const struct ath_plan_node *node = make_plan(&scene, text);
     bool has_metrics = cases[_i].metrics != ATH_UNKNOWN;
@@ -875,6 +873,126 @@ TEST(gives_a_macvlan_a_pause_container)
     ck_assert_ptr_null(strstr(runtime, "Hostname"));
 }
 
+/* --- data addresses */
+
+_Static_assert((int)ATH_DATA_INTERFACES_MAX <= (int)ATH_RUNTIME_LIST_MAX,
+               "a document has more data interfaces than the runtime takes");
+
+static char *commas_of(const struct ath_texts *texts)
+{
+    struct ath_text text = { 0 };
+    for (size_t i = 0; i < texts->count; i++)
+        ath_text_add_part(&text, ",", "%s", texts->items[i]);
+    return text.data ? ath_text_take(&text) : ath_xstrdup("");
+}
+
+#define ONE "    data_iface: eth1\n"
+#define TWO "    data_iface: [eth1, eth2]\n"
+#define SIX_MACVLAN                                                                                \
+    "roce:\n  macvlans:\n    - { name: mv0, parent: eth1, numa: 0, address: \"fd00::5/64\" }\n"
+#define BARE_MACVLAN "roce:\n  macvlans:\n    - { name: mv0, parent: eth1, numa: 0 }\n"
+
+/* The addresses at which a runtime listens for large copies, and those that programs get. */
+static const struct {
+    const char *head, *keys, *roce;
+    bool is_process, has_bridge;
+    const char *listen, *addresses, *published;
+    bool is_warned;
+} data_cases[] = {
+    { "", "", "", false, true, "", "", "", false },
+    { "", ONE, "", false, true, "0.0.0.0:5555", "10.0.1.12:5555", "10.0.1.12", false },
+    { "", TWO, "", false, true, "0.0.0.0:5555", "10.0.1.12:5555,[fd00::2]:5555",
+      "10.0.1.12,fd00::2", false },
+    { "engine: { network: host }\n", TWO, "", false, true, "10.0.1.12:5555,[fd00::2]:5555",
+      "10.0.1.12:5555,[fd00::2]:5555", "", false },
+    { "", TWO, "", true, false, "10.0.1.12:5555,[fd00::2]:5555", "10.0.1.12:5555,[fd00::2]:5555",
+      "", false },
+    /* An interface without an address is left out; without any there is no data address. */
+    { "", "    data_iface: [eth3, eth1]\n", "", false, true, "0.0.0.0:5555", "10.0.1.12:5555",
+      "10.0.1.12", true },
+    { "engine: { network: host }\n", "    data_iface: eth3\n", "", false, true, "", "", "", true },
+    /* The traffic of an interface with a macvlan is the macvlan's. */
+    { "", "    data_iface: mv0\n", MACVLAN, false, true, "0.0.0.0:5555", "192.168.1.2:5555", "",
+      false },
+    { "", "    data_iface: [eth1, mv0]\n", MACVLAN, false, true, "0.0.0.0:5555", "192.168.1.2:5555",
+      "", false },
+    { "", TWO, MACVLAN, false, true, "0.0.0.0:5555", "192.168.1.2:5555,[fd00::2]:5555", "fd00::2",
+      false },
+    { "", TWO, MACVLAN, false, false, "0.0.0.0:5555", "192.168.1.2:5555", "", true },
+    { "", TWO, MACVLAN, true, false, "0.0.0.0:5555", "192.168.1.2:5555", "", true },
+    { "", ONE, SIX_MACVLAN, true, false, "[fd00::5]:5555", "[fd00::5]:5555", "", false },
+    { "", "    data_iface: mv0\n", BARE_MACVLAN, false, true, "", "", "", true },
+    { "", ONE, BARE_MACVLAN, false, true, "0.0.0.0:5555", "10.0.1.12:5555", "10.0.1.12", false },
+};
+
+LOOP_TEST(listens_for_large_copies, 0, ATH_COUNT(data_cases))
+{
+    SCENE(scene);
+    make_scene(&scene);
+    add_nic(&scene, "eth2", NULL);
+    add_nic(&scene, "eth3", NULL);
+    add_address(&scene, "eth1", "10.0.1.12");
+    add_address(&scene, "eth2", "fd00::2");
+    scene.options.is_process = data_cases[_i].is_process;
+    scene.options.engine.has_bridge = data_cases[_i].has_bridge;
+    ath_auto_free char *text =
+        ath_xasprintf(HEAD "%snuma:\n" ENTRY CONTROL "%s%s", data_cases[_i].head,
+                      data_cases[_i].keys, data_cases[_i].roce);
+    const struct ath_plan_node *node = make_plan(&scene, text);
+    ath_auto_free char *listen = commas_of(&node->data_listen);
+    ath_auto_free char *addresses = commas_of(&node->data_addresses);
+    ck_assert_str_eq(listen, data_cases[_i].listen);
+    ck_assert_str_eq(addresses, data_cases[_i].addresses);
+    ck_assert_int_eq(node->data_port, *listen ? 5555 : ATH_UNKNOWN);
+    ck_assert_int_eq(warning_of(node, ATH_PLAN_W_DATA_ADDRESS_MISSING) != NULL,
+                     data_cases[_i].is_warned);
+
+    ATH_AUTO(ath_text) published = { 0 };
+    for (size_t i = 0; i < node->port_count; i++)
+        if (!strcmp(node->ports[i].purpose, "data")) {
+            ck_assert_int_eq(node->ports[i].port, 5555);
+            ath_text_add_part(&published, ",", "%s", node->ports[i].host_address);
+        }
+    ck_assert_str_eq(published.data ? published.data : "", data_cases[_i].published);
+}
+
+/* The command and the variables follow; on the host's network programs get the addresses at which
+ * the runtime listens. */
+LOOP_TEST(tells_the_runtime_its_data_addresses, 0, 3)
+{
+    static const char *const heads[] = { "", "engine: { network: host }\n", "" };
+    SCENE(scene);
+    make_scene(&scene);
+    add_nic(&scene, "eth2", NULL);
+    add_address(&scene, "eth1", "10.0.1.12");
+    add_address(&scene, "eth2", "10.0.2.12");
+    bool is_bridge = _i == 0, has_data = _i < 2;
+    ath_auto_free char *text =
+        ath_xasprintf(HEAD "%snuma:\n" ENTRY CONTROL "%s", heads[_i], has_data ? TWO : "");
+    const struct ath_plan_node *node = make_plan(&scene, text);
+    ath_auto_free char *command = words_of(&node->command);
+    ck_assert_int_eq(strstr(command, "--data-listen") != NULL, has_data);
+    ck_assert_int_eq(strstr(command, "--data-address") != NULL, is_bridge);
+    if (is_bridge)
+        expect_in(command, "--data-listen 0.0.0.0:5555 "
+                           "--data-address 10.0.1.12:5555,10.0.2.12:5555");
+    else if (has_data)
+        expect_in(command, "--data-listen 10.0.1.12:5555,10.0.2.12:5555");
+    if (has_data) {
+        ck_assert_str_eq(variable(node, "DATA_IFACE"), "eth1,eth2");
+        ck_assert_str_eq(variable(node, "ZMQ_PORT"), "5555");
+    } else {
+        ck_assert_ptr_null(variable(node, "DATA_IFACE"));
+        ck_assert_ptr_null(variable(node, "ZMQ_PORT"));
+    }
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    if (is_bridge) {
+        expect_in(body, "\"5555/tcp\":[{\"HostIp\":\"10.0.1.12\",\"HostPort\":\"5555\"},"
+                        "{\"HostIp\":\"10.0.2.12\",\"HostPort\":\"5555\"}]");
+        expect_in(body, "\"ExposedPorts\":{\"50051/tcp\":{},\"5555/tcp\":{}}");
+    }
+}
+
 /* --- RDMA */
 
 /* A device without a node for programs is a fault only if the host says which nodes there are. */
@@ -932,8 +1050,7 @@ TEST(rdma_on_the_hosts_network)
 TEST(has_only_variables_that_are_read)
 {
     static const char *const unread[] = {
-        "ZMQ_PORT",       "DATA_IFACE",     "ENABLE_RDMA",           "RDMA_DEVICES",
-        "RDMA_GID_INDEX", "AITHERION_NODE", "AITHERION_MEMORY_NODES"
+        "ENABLE_RDMA", "RDMA_DEVICES", "RDMA_GID_INDEX", "AITHERION_NODE", "AITHERION_MEMORY_NODES",
     };
     SCENE(scene);
     make_scene(&scene);

@@ -119,6 +119,12 @@ static void expect_nodes(const struct ath_document_numa *numa, const char *expec
     ck_assert_str_eq(nodes, expected);
 }
 
+static void expect_links(const struct ath_texts *links, const char *expected)
+{
+    ath_auto_free char *text = ath_texts_join(links);
+    ck_assert_str_eq(text, expected);
+}
+
 static void expect_devices(const struct ath_document_numa *numa, const char *expected)
 {
     ATH_AUTO(ath_text) devices = { 0 };
@@ -142,7 +148,7 @@ TEST(ac922_is_served_by_socket)
     expect_nodes(zero, "0,254-255");
     ck_assert_str_eq(zero->gpus.items[0], "0004:04:00.0");
     ck_assert_str_eq(zero->gpus.items[1], "0004:05:00.0");
-    ck_assert_str_eq(zero->data_iface, "enP3p1s0f0");
+    expect_links(&zero->data_iface, "enP3p1s0f0, enP3p1s0f1");
     expect_devices(zero, "mlx5_0,mlx5_1");
     ck_assert_str_eq(zero->control_iface, "enP5p1s0f0");
     ck_assert_int_eq(zero->control_port, 50051);
@@ -150,7 +156,7 @@ TEST(ac922_is_served_by_socket)
     ck_assert_int_eq(one->id, 1);
     ck_assert_int_eq(one->node, 8);
     expect_nodes(one, "8,252-253");
-    ck_assert_str_eq(one->data_iface, "enP51p1s0f0");
+    expect_links(&one->data_iface, "enP51p1s0f0, enP51p1s0f1");
     expect_devices(one, "mlx5_4,mlx5_5,mlx5_2,mlx5_3");
     ck_assert_str_eq(one->control_iface, "enP5p1s0f0");
     ck_assert_int_eq(one->control_port, 50052);
@@ -181,10 +187,10 @@ TEST(bonds_are_proposed_by_their_own_names)
     ath_machine_nic_by_netdev(&machine, "enP3p1s0f0")->master = ath_xstrdup("bond0");
     ath_machine_nic_by_netdev(&machine, "enP5p1s0f0")->master = ath_xstrdup("br0");
     free(propose(&machine, &document));
-    ck_assert_str_eq(document.numa.items[0].data_iface, "bond0");
+    expect_links(&document.numa.items[0].data_iface, "bond0, enP3p1s0f1");
     ck_assert_str_eq(document.numa.items[0].rdma_devices.items[0], "mlx5_0");
     ck_assert_str_eq(document.numa.items[0].control_iface, "br0");
-    ck_assert_str_eq(document.numa.items[1].data_iface, "enP51p1s0f0");
+    expect_links(&document.numa.items[1].data_iface, "enP51p1s0f0, enP51p1s0f1");
 }
 
 TEST(near_card_is_found_without_link_states)
@@ -199,6 +205,7 @@ TEST(near_card_is_found_without_link_states)
     free(propose(&machine, &document));
     ck_assert_str_eq(document.numa.items[0].rdma_devices.items[0], "mlx5_0");
     ck_assert_str_eq(document.numa.items[1].rdma_devices.items[0], "mlx5_4");
+    expect_links(&document.numa.items[1].data_iface, "enP51p1s0f0, enP51p1s0f1");
 }
 
 TEST(a_port_with_a_link_goes_first)
@@ -208,7 +215,7 @@ TEST(a_port_with_a_link_goes_first)
     make_ac922(&machine);
     ath_machine_nic_by_rdma(&machine, "mlx5_0")->link = ATH_LINK_DOWN;
     free(propose(&machine, &document));
-    ck_assert_str_eq(document.numa.items[0].data_iface, "enP3p1s0f1");
+    expect_links(&document.numa.items[0].data_iface, "enP3p1s0f1");
 }
 
 TEST(nodes_without_gpus_are_left_out_with_a_comment)
@@ -231,7 +238,7 @@ TEST(nodes_without_gpus_are_left_out_with_a_comment)
     ck_assert_ptr_nonnull(strstr(text, "# Left out: NUMA node 0 has no GPU"));
     ck_assert_ptr_nonnull(strstr(text, "# Left out: the GPU 0000:c1:00.0; its NUMA node is not"));
     ck_assert_ptr_nonnull(strstr(text, "# NUMA0: 'ib0' is on another NUMA node (0)"));
-    ck_assert_str_eq(document.numa.items[0].data_iface, "ib0");
+    expect_links(&document.numa.items[0].data_iface, "ib0");
     ck_assert_str_eq(document.numa.items[0].control_iface, "ib0");
     ck_assert(ath_idset_has(&document.roce.cards.items[0].numa, 0));
 }
@@ -248,9 +255,9 @@ TEST(a_machine_without_gpus_has_all_nodes)
     ck_assert_uint_eq(document.numa.count, 2);
     ck_assert_int_eq(document.numa.items[1].node, 4);
     ck_assert_ptr_null(document.numa.items[0].control_iface);
-    ck_assert_ptr_null(document.numa.items[0].data_iface);
+    ck_assert_uint_eq(document.numa.items[0].data_iface.count, 0);
     ck_assert_uint_eq(document.roce.cards.count, 0);
-    ck_assert_ptr_nonnull(strstr(text, "\n    # data_iface:"));
+    ck_assert_ptr_nonnull(strstr(text, "\n    data_iface: []"));
 }
 
 TEST(one_node_owns_all_gpus)
@@ -263,7 +270,7 @@ TEST(one_node_owns_all_gpus)
     ath_machine_finish(&machine);
     free(propose(&machine, &document));
     ck_assert_str_eq(document.numa.items[0].gpus.items[0], "0000:01:00.0");
-    ck_assert_str_eq(document.numa.items[0].data_iface, "eth0");
+    expect_links(&document.numa.items[0].data_iface, "eth0");
     ck_assert_str_eq(document.numa.items[0].control_iface, "eth0");
     ck_assert_uint_eq(document.numa.items[0].rdma_devices.count, 0);
 }
@@ -423,7 +430,7 @@ TEST(ports_of_the_same_socket_go_before_far_ones)
     add_nic(&machine, "0000:02:00.0", "near0", "mlx5_1", 1, 0x1017);
     ath_machine_finish(&machine);
     ath_auto_free char *text = propose(&machine, &document);
-    ck_assert_str_eq(document.numa.items[0].data_iface, "near0");
+    expect_links(&document.numa.items[0].data_iface, "near0");
     expect_devices(&document.numa.items[0], "mlx5_1");
     ck_assert_ptr_nonnull(strstr(text, "'near0' is on another NUMA node (1); there is no nearer "
                                        "RDMA port"));
@@ -455,7 +462,7 @@ TEST(each_gpu_gets_its_nearest_rdma_ports)
     add_nic(&machine, "0000:30:00.0", "other0", "mlx5_9", 0, 0x1017); /* on the node, but farther */
     ath_machine_finish(&machine);
     ath_auto_free char *text = propose(&machine, &document);
-    ck_assert_str_eq(document.numa.items[0].data_iface, "ib0");
+    expect_links(&document.numa.items[0].data_iface, "ib0, ib1");
     expect_devices(&document.numa.items[0], "mlx5_0,mlx5_1");
     ck_assert_ptr_nonnull(strstr(text, "# NUMA0: nearest to the GPU 0000:10:00.0: mlx5_0.\n"
                                        "# NUMA0: nearest to the GPU 0000:11:00.0: mlx5_1.\n"));
@@ -533,18 +540,60 @@ TEST(a_node_without_gpus_gets_its_own_ports)
     expect_devices(&document.numa.items[1], "mlx5_2");
 }
 
-/* Ethernet ports: an entry has one data port, and notes a GPU that has a nearer one. */
-TEST(nearer_ports_of_gpus_are_noted)
+/* Ethernet ports: an entry has those that are as good as the best one, and notes a GPU that has a
+ * nearer one. */
+LOOP_TEST(nearer_ports_of_gpus_are_noted, 0, 6)
 {
+    static const struct {
+        int64_t speed_mbps;
+        const char *subnet; /* of the second port; the first has none */
+        bool is_down, is_first_unknown;
+        const char *links;
+        bool is_noted;
+    } cases[] = {
+        { 1000, NULL, false, false, "ib0, ib1", false },
+        { 100, NULL, false, false, "ib0", true },
+        { 1000, "10.0.0.0/24", false, false, "ib0", true },
+        { 1000, NULL, true, false, "ib0", false },
+        { ATH_UNKNOWN, NULL, false, true, "ib0", true },
+        { ATH_UNKNOWN, NULL, false, false, "ib0", true },
+    };
     ATH_AUTO(ath_machine) machine = { 0 };
     ATH_AUTO(ath_document) document = { 0 };
     add_switches(&machine, false);
+    struct ath_nic *second = ath_machine_nic_by_netdev(&machine, "ib1");
+    second->speed_mbps = cases[_i].speed_mbps;
+    if (cases[_i].is_first_unknown)
+        ath_machine_nic_by_netdev(&machine, "ib0")->speed_mbps = ATH_UNKNOWN;
+    if (cases[_i].is_down)
+        second->link = ATH_LINK_DOWN;
+    if (cases[_i].subnet)
+        *(char **)ath_push(&second->subnets, &second->subnet_count, sizeof(char *)) =
+            ath_xstrdup(cases[_i].subnet);
     ath_machine_finish(&machine);
     ath_auto_free char *text = propose(&machine, &document);
-    ck_assert_str_eq(document.numa.items[0].data_iface, "ib0");
-    ck_assert_ptr_nonnull(
-        strstr(text, "# NUMA0: the GPU 0000:11:00.0 is nearer to 'ib1' than to 'ib0'."));
+    expect_links(&document.numa.items[0].data_iface, cases[_i].links);
+    ck_assert_int_eq(
+        strstr(text, "# NUMA0: the GPU 0000:11:00.0 is nearer to 'ib1' than to 'ib0'.") != NULL,
+        cases[_i].is_noted);
     ck_assert_ptr_null(strstr(text, "the GPU 0000:10:00.0 is nearer"));
+}
+
+TEST(an_entry_has_at_most_eight_data_interfaces)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_cpu_node(&machine, 0, 0, 7);
+    add_gpu(&machine, "0000:81:00.0", 0, ATH_UNKNOWN);
+    for (int i = 0; i < 10; i++) {
+        ath_auto_free char *pci = ath_xasprintf("0000:%d0:00.0", i);
+        ath_auto_free char *name = ath_xasprintf("ib%d", i);
+        ath_auto_free char *rdma = ath_xasprintf("mlx5_%d", i);
+        add_nic(&machine, pci, name, rdma, 0, 0x1017);
+    }
+    ath_machine_finish(&machine);
+    free(propose(&machine, &document));
+    expect_links(&document.numa.items[0].data_iface, "ib0, ib1, ib2, ib3, ib4, ib5, ib6, ib7");
 }
 
 /* A capture may hold any names; the document must load nevertheless. */
@@ -670,9 +719,10 @@ TEST(devices_known_by_name_only_are_not_missing)
     ath_auto_free char *found =
         check_text("schema: aitherion.topology/1\nnuma:\n"
                    "- {id: 0, node: 0, control_port: 1, data_port: 2, control_iface: vf0,\n"
-                   "   data_iface: vf1, rdma_devices: [mlx5_9, mlx5_10]}\n",
+                   "   data_iface: [vf0, vf1, lo], rdma_devices: [mlx5_9, mlx5_10]}\n",
                    &machine);
-    ck_assert_str_eq(found, "4:16 interface-missing\n4:44 rdma-device-missing\n");
+    ck_assert_str_eq(found, "4:22 interface-missing\n4:27 interface-loopback\n"
+                            "4:55 rdma-device-missing\n");
 }
 
 /* An XML without PCI devices lists no GPUs and ports, and no nodes without CPUs. */

@@ -97,7 +97,7 @@ check "init succeeds" ath init -c topology.yaml
 ath configure -c topology.yaml --show --json >document.json
 check "each node has an entry with its soft-RoCE device" json document.json ".warnings == []
     and [.document.numa[] | [.id, .node, .data_iface, .rdma_devices]] ==
-        [[0, 0, \"eth0\", [\"rxe0\"]], [1, $last_node, \"eth2\", [\"rxe2\"]]]"
+        [[0, 0, [\"eth0\"], [\"rxe0\"]], [1, $last_node, [\"eth2\"], [\"rxe2\"]]]"
 check "configure: a dry run changes nothing" eval 'cp topology.yaml before.yaml; ath configure 0 -c topology.yaml --set memory_percent=55 --dry-run &&
     cmp topology.yaml before.yaml'
 check "configure: the value is changed" eval 'ath configure 0 -c topology.yaml --set memory_percent=55 && grep -q "memory_percent: *55" topology.yaml'

@@ -22,7 +22,6 @@
 #include "config/check.h"
 #include "config/edit.h"
 #include "config/entry.h"
-#include "config/key.h"
 
 enum { LOCK_TIMEOUT_MS = 10000 };
 
@@ -63,7 +62,8 @@ static int refuse_twice(const struct ath_change_report *report, struct ath_err *
 /* An empty "$GPUS" is a mistake of the caller, not a request to have none. */
 static int refuse_empty(const struct options *options, const char *entry, struct ath_err *err)
 {
-    const char *const lists[][2] = { { "gpus", options->gpus },
+    const char *const lists[][2] = { { "data_iface", options->data_iface },
+                                     { "gpus", options->gpus },
                                      { "rdma_devices", options->rdma_devices } };
 
     for (size_t i = 0; i < ATH_COUNT(lists); i++) {
@@ -143,18 +143,6 @@ static int check_entry(const struct ath_cli *cli, const struct ath_document *doc
     return refuse_entry(cli, document, err);
 }
 
-/* Says which of the changed keys have no effect yet. */
-static void note_no_effect(const struct ath_document *document, struct ath_change_report *report)
-{
-    struct ath_key key;
-    for (size_t i = 0; i < report->change_count; i++)
-        if (!ath_key_find(&document->tree, NULL, report->changes[i].key, &key, NULL) &&
-            key.schema->has_no_effect)
-            ath_change_note(report, ATH_NOTE_NO_EFFECT, report->changes[i].key,
-                            _("'%s' has no effect yet: it is kept for the data plane to come"),
-                            report->changes[i].key);
-}
-
 /* Reads the document as it is before the change. If the file is YAML with faults, the change may
  * repair them. */
 static int read_before(struct ath_cli *cli, const char *path, struct ath_document *out,
@@ -216,7 +204,6 @@ static int change(struct ath_cli *cli, const struct options *options, const char
     if (status)
         return status;
     ath_change_drop_same(&report, ath_document_is_changed(&document));
-    note_no_effect(&document, &report);
     report.is_saved = !report.is_dry_run && ath_document_is_changed(&document);
     status = report.is_saved ? ath_document_save(&document, err) : 0;
     if (status)
@@ -333,16 +320,16 @@ static const struct ath_option option_table[] = {
     KEY("control-iface", control_iface, "I",
         N_("of entry N: network interface for control connections"),
         .completion = ATH_COMPLETE_INTERFACE),
-    KEY("data-iface", data_iface, "I",
-        N_("of entry N: network interface of the data plane to come; has no effect yet"),
-        .completion = ATH_COMPLETE_INTERFACE),
+    KEY("data-iface", data_iface, "I,...",
+        N_("of entry N: network interfaces for large copies, at most 8"),
+        .completion = ATH_COMPLETE_INTERFACES),
     KEY("gpus", gpus, "PCI,...", N_("of entry N: PCI addresses of its GPUs"),
         .completion = ATH_COMPLETE_GPUS),
     KEY("rdma-devices", rdma_devices, "DEVICE,...",
         N_("of entry N: RDMA devices for its container"), .completion = ATH_COMPLETE_RDMA_DEVICES),
     KEY("control-port", control_port, "PORT", N_("of entry N: TCP port for control connections")),
     KEY("data-port", data_port, "PORT",
-        N_("of entry N: port of the data plane to come; has no effect yet")),
+        N_("of entry N: TCP port for large copies on the data interfaces")),
     KEY("metrics", metrics, "[ADDRESS:]PORT",
         N_("of entry N: where Prometheus reads its metrics; a port alone is at the control "
            "address")),
@@ -377,7 +364,7 @@ static const struct ath_example examples[] = {
     { "aitherion configure 0 --memory-percent 70",
       N_("let NUMA0 use 70 percent of its node's memory") },
     { "aitherion configure --set numa.0.memory_percent=70", N_("the same with the full key") },
-    { "aitherion configure 0 --control-iface enP5p1s0f0 --data-iface enP3p1s0f0",
+    { "aitherion configure 0 --control-iface eth0 --data-iface enP3p1s0f0,enP3p1s0f1",
       N_("change several keys, checked against this machine") },
     { "aitherion configure --encrypt on", N_("let runtimes encrypt every TCP connection") },
     { "aitherion configure --set numa.1.gpus=[0035:03:00.0] --dry-run",

@@ -63,6 +63,7 @@ static struct ath_status_item *add(struct work *work, int id)
     item->id = id;
     item->is_recorded = entry != NULL;
     item->metrics_port = entry ? ath_document_metrics_port(entry) : ATH_UNKNOWN;
+    item->data_port = entry ? ath_document_data_port(entry) : ATH_UNKNOWN;
     for (size_t i = 0; entry && i < entry->gpus.count; i++)
         *(char **)ath_push(&item->gpus.items, &item->gpus.count, sizeof(char *)) =
             ath_xstrdup(entry->gpus.items[i]);

@@ -23,7 +23,6 @@ struct ath_applied_change {
     X(NOT_THERE, "not-there", false)         /* the object is in neither document nor machine */   \
     X(NOTHING_TO_DO, "nothing-to-do", false) /* the object to remove does not exist */             \
     X(DEVICE_SHARED, "device-shared", false) /* several containers get the RDMA device */          \
-    X(NO_EFFECT, "no-effect", false)         /* the changed key has no effect yet */               \
     X(INFINIBAND_MODE, "infiniband-mode", true) /* no RoCE, no macvlan over this port */           \
     X(DEVICE_FAR, "device-far", true)           /* other devices are nearer to the NUMA node */    \
     X(CARD_NOT_TAKEN, "card-not-taken", true)   /* the device's card is not used by the entry */   \

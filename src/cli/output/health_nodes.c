@@ -159,8 +159,6 @@ static void print_link(const struct page *page, int label, const char *name)
         ath_text_add(&text, "%s", _("missing"));
     else if (link.presence == ATH_PRESENCE_THERE)
         describe_link(page->facts, &link, &text);
-    if (label == DATA)
-        ath_text_add_part(&text, _(", "), "%s", _("unused"));
     bool is_bad = link.presence == ATH_PRESENCE_MISSING || link.state == ATH_LINK_DOWN;
     print_line(page, label, name, is_bad ? ATH_ROLE_BAD : ATH_ROLE_PLAIN, &text);
 }
@@ -297,7 +295,8 @@ static void print_runtime(const struct page *page, const struct ath_document_num
     enum ath_node_state state = status ? status->state : ATH_NODE_ABSENT;
     ath_text_add(&text, "%s", _(ath_node_state_meaning(state)));
     if (status && state > ATH_NODE_STOPPED) {
-        ath_auto_free char *reach = ath_status_reach(status, ath_document_metrics_port(entry));
+        ath_auto_free char *reach = ath_status_reach(status, ath_document_metrics_port(entry),
+                                                     ath_document_data_port(entry));
         ath_auto_free char *age = ath_status_age(status->started_at);
         ath_text_add_part(&text, _(", "), "%s", status->engine);
         if (reach)
@@ -334,7 +333,8 @@ static void print_entry(const struct page *page, const struct ath_document_numa 
     print_memory(page, entry);
     print_gpus(page, entry);
     print_link(page, CONTROL, entry->control_iface);
-    print_link(page, DATA, entry->data_iface);
+    for (size_t i = 0; i < entry->data_iface.count; i++)
+        print_link(page, DATA, entry->data_iface.items[i]);
     for (size_t i = 0; i < entry->rdma_devices.count; i++)
         print_rdma(page, entry->rdma_devices.items[i]);
     print_macvlans(page, entry->id);

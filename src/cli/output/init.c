@@ -15,7 +15,7 @@ static const struct ath_field entry_fields[] = {
     ATH_FIELD("id", AT(id), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("node", AT(node), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("gpus", AT(gpus)),
-    ATH_FIELD("data_iface", AT(data_iface), .is_nullable = true),
+    ATH_FIELD("data_iface", AT(data_iface), .help = "the nearest first"),
     ATH_FIELD("rdma_devices", AT(rdma_devices), .help = "the nearest first"),
     { .name = NULL },
 };
@@ -60,13 +60,18 @@ static const struct ath_field fields[] = {
 static void print_entry(const struct ath_style *style, FILE *out,
                         const struct ath_document_numa *entry)
 {
-    ath_auto_free char *link = ath_clean(entry->data_iface, style->is_utf8);
     ATH_AUTO(ath_text) text = { 0 };
 
     ath_text_add(&text, _("node %d, "), entry->node);
     ath_text_add(&text, ngettext("%zu GPU", "%zu GPUs", entry->gpus.count), entry->gpus.count);
-    if (link)
-        ath_text_add(&text, _(", data interface %s"), link);
+    for (size_t i = 0; i < entry->data_iface.count; i++) {
+        ath_auto_free char *link = ath_clean(entry->data_iface.items[i], style->is_utf8);
+        ath_text_add(&text,
+                     i                             ? ", %s"
+                     : entry->data_iface.count > 1 ? _(", data interfaces %s")
+                                                   : _(", data interface %s"),
+                     link);
+    }
     for (size_t i = 0; i < entry->rdma_devices.count; i++) {
         ath_auto_free char *device = ath_clean(entry->rdma_devices.items[i], style->is_utf8);
         ath_text_add(&text, i ? ", %s" : _(", RDMA %s"), device);

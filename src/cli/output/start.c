@@ -88,6 +88,10 @@ static const struct ath_field node_fields[] = {
     ATH_FIELD("listen_address", NODE(listen_address),
               .help = "address to listen on, in the runtime's network", .find = find_node),
     ATH_FIELD("control_port", NODE(control_port), .rules = A_PORT, .find = find_node),
+    ATH_FIELD("data_addresses", NODE(data_addresses),
+              .help = "the addresses that programs get for large copies; none: these go to the "
+                      "address of the calls",
+              .find = find_node),
     ATH_FIELD("ports", ATH_AT_LIST(struct ath_plan_node, ports, port_count),
               .help = "ports that Docker publishes, or that the process listens on",
               .fields = port_fields, .find = find_node),

@@ -44,7 +44,7 @@ static const struct ath_field rdma_fields[] = {
 };
 #undef AT
 
-const char *const ath_start_plan_purposes[] = { "control", "metrics", NULL };
+const char *const ath_start_plan_purposes[] = { "control", "metrics", "data", NULL };
 const char *const ath_start_plan_protocols[] = { "tcp", NULL };
 
 #define AT(member) ATH_AT(struct ath_plan_port, member)
@@ -86,6 +86,12 @@ static const struct ath_field network_fields[] = {
               .help = "the same for metrics; null for no metrics", .is_nullable = true),
     ATH_FIELD("metrics_port", AT(metrics_port), .help = "null for no metrics", .is_nullable = true,
               .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("data_iface", AT(data_iface)),
+    ATH_FIELD("data_listen", AT(data_listen),
+              .help = "where the runtime listens for large copies, in its network"),
+    ATH_FIELD("data_addresses", AT(data_addresses),
+              .help = "the addresses that programs get for large copies; none: these go to the "
+                      "address of the calls"),
     ATH_FIELD("ports", ATH_AT_LIST(struct ath_plan_node, ports, port_count),
               .help = "ports published on the host", .fields = port_fields),
     ATH_FIELD("macvlans", ATH_AT_LIST(struct ath_plan_node, macvlans, macvlan_count),
@@ -476,8 +482,9 @@ char *ath_start_plan_reach(const struct ath_plan_node *node)
     struct ath_text text = { 0 };
 
     for (size_t i = 0; i < node->port_count; i++)
-        add_service(&text, node->ports[i].purpose, node->ports[i].host_address, node->ports[i].port,
-                    NULL);
+        if (strcmp(node->ports[i].purpose, "data") != 0)
+            add_service(&text, node->ports[i].purpose, node->ports[i].host_address,
+                        node->ports[i].port, NULL);
     if (node->network == ATH_PLAN_HOST) {
         add_service(&text, "control", node->listen_address, node->control_port, NULL);
         add_service(&text, "metrics", node->metrics_address, node->metrics_port, NULL);
@@ -492,6 +499,8 @@ char *ath_start_plan_reach(const struct ath_plan_node *node)
         else
             ath_text_add_part(&text, _(", "), "%s (%s)", host, node->macvlans[i].name);
     }
+    for (size_t i = 0; i < node->data_addresses.count; i++)
+        ath_text_add_part(&text, _(", "), "data %s/tcp", node->data_addresses.items[i]);
     ath_text_add_part(&text, _(", "), "%s", node->socket);
     return ath_text_take(&text);
 }

@@ -166,6 +166,9 @@ static const struct ath_field item_fields[] = {
     ATH_FIELD("metrics_port", AT(metrics_port),
               .help = "port of the entry's metrics in the document; null for none",
               .is_nullable = true, .rules = "{\"minimum\": 1, \"maximum\": 65535}"),
+    ATH_FIELD("data_port", AT(data_port),
+              .help = "port of the entry's data interfaces in the document; null for none",
+              .is_nullable = true, .rules = "{\"minimum\": 1, \"maximum\": 65535}"),
     ATH_FIELD("drift", AT(drift),
               .help = "how the runtime differs from the document; null if it does not",
               .is_nullable = true),
@@ -209,24 +212,17 @@ char *ath_status_age(const char *started_at)
     return seconds < 0 ? NULL : ath_words_duration(seconds);
 }
 
-/* address: "127.0.0.1:50051/tcp" or "127.0.0.1:50051". */
-static bool has_port(const char *address, int port)
-{
-    const char *colon = strrchr(address, ':');
-    ath_auto_free char *wanted = ath_xasprintf(":%d", port);
-    size_t length = strlen(wanted);
-    return colon && !strncmp(colon, wanted, length) && strchr("/", colon[length]);
-}
-
-char *ath_status_reach(const struct ath_node_status *status, int metrics_port)
+char *ath_status_reach(const struct ath_node_status *status, int metrics_port, int data_port)
 {
     const struct ath_texts *texts = status->ports.count ? &status->ports : &status->listening;
     struct ath_text text = { 0 };
 
     for (size_t i = 0; i < texts->count; i++) {
         ath_text_add_part(&text, _(", "), "%s", texts->items[i]);
-        if (has_port(texts->items[i], metrics_port))
+        if (ath_node_address_has_port(texts->items[i], metrics_port))
             ath_text_add(&text, "%s", _(" (metrics)"));
+        if (ath_node_address_has_port(texts->items[i], data_port))
+            ath_text_add(&text, "%s", _(" (data)"));
     }
     for (size_t i = 0; i < status->macvlan_count; i++)
         if (status->macvlans[i].address)
@@ -291,7 +287,7 @@ static void fill_row(const struct ath_status_item *item, struct ath_table_cell *
     if (!status)
         return;
     row[ENGINE].text = ath_xstrdup(status->engine);
-    row[ADDRESS].text = ath_status_reach(status, item->metrics_port);
+    row[ADDRESS].text = ath_status_reach(status, item->metrics_port, item->data_port);
     row[CPUS].text = ath_xstrdup(status->cpus);
     row[MEMORY].text = ath_xstrdup(status->memory_nodes);
     if (state > ATH_NODE_STOPPED)
@@ -422,12 +418,14 @@ static void print_notes(const struct ath_style *style, FILE *out,
 }
 
 /* Returns whether only programs of this machine reach a node that runs. */
-static bool is_local(const struct ath_node_status *status)
+static bool is_local(const struct ath_node_status *status, int data_port)
 {
     const struct ath_texts *texts = status->ports.count ? &status->ports : &status->listening;
 
     for (size_t i = 0; i < texts->count; i++)
-        if (!ath_starts_with(texts->items[i], "127.") && !ath_starts_with(texts->items[i], "[::1]"))
+        if (!ath_starts_with(texts->items[i], "127.") &&
+            !ath_starts_with(texts->items[i], "[::1]") &&
+            !ath_node_address_has_port(texts->items[i], data_port))
             return false;
     for (size_t i = 0; i < status->macvlan_count; i++)
         if (status->macvlans[i].address)
@@ -444,7 +442,7 @@ static void print_local(const struct ath_style *style, FILE *out,
 
     for (size_t i = 0; i < report->count; i++) {
         const struct ath_status_item *item = &report->items[i];
-        if (!item->status || !item->is_recorded || !is_local(item->status))
+        if (!item->status || !item->is_recorded || !is_local(item->status, item->data_port))
             continue;
         ath_text_add_part(&names, _(", "), "NUMA%d", item->id);
         first = first == ATH_UNKNOWN ? item->id : first;

@@ -17,6 +17,7 @@ struct ath_status_item {
     bool needs_restart; /* only a restart removes the drift */
     const char *other;  /* the other document that started the runtime; not owned, NULL for none */
     int metrics_port;   /* of the entry in the document; ATH_UNKNOWN: none */
+    int data_port;      /* the same for large copies on its data interfaces */
     struct ath_session_group *service; /* the runtime's answer; not owned, NULL if not asked */
 };
 
@@ -41,10 +42,10 @@ char *ath_status_age(const char *started_at);
 
 /*
  * The addresses of a runtime as the system reports them: published ports, else listening sockets,
- * and macvlans. metrics_port: its address is marked; ATH_UNKNOWN: none. NULL if there are none. The
- * caller frees it.
+ * and macvlans. The addresses with metrics_port and data_port are marked; ATH_UNKNOWN: none. NULL
+ * if there are none. The caller frees it.
  */
-char *ath_status_reach(const struct ath_node_status *status, int metrics_port);
+char *ath_status_reach(const struct ath_node_status *status, int metrics_port, int data_port);
 
 /* Owns nothing. */
 struct ath_stop_report {

@@ -140,7 +140,7 @@ static const struct field fields[] = {
     { "numa", "vram_fraction", N_("VRAM fraction"), "", NULL },
     { "numa", "enforce", N_("Limits of GPU memory enforced"), "", NULL },
     { "numa", "control_iface", N_("Control interface"), "", offer_links },
-    { "numa", "data_iface", N_("Data interface"), "", offer_links },
+    { "numa", "data_iface", N_("Data interfaces"), "", offer_links },
     { "numa", "gpus", N_("GPUs"), "", offer_gpus },
     { "numa", "rdma_devices", N_("RDMA devices"), "", offer_rdma },
     { "numa", "control_port", N_("Control port"), "", NULL },

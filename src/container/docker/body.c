@@ -63,29 +63,37 @@ static json_t *environment_of(const struct ath_plan_node *node)
     return list;
 }
 
-/* Returns {"50051/tcp": value} for all ports; value(port) returns a new reference. */
-static json_t *ports_of(const struct ath_plan_node *node,
-                        json_t *(*value)(const struct ath_plan_port *port))
+static char *port_key(const struct ath_plan_port *port)
+{
+    return ath_xasprintf("%d/%s", port->port, port->protocol);
+}
+
+/* Returns {"50051/tcp": {}} for all ports. */
+static json_t *exposed_ports(const struct ath_plan_node *node)
 {
     json_t *ports = json_object();
     for (size_t i = 0; i < node->port_count; i++) {
-        ath_auto_free char *key =
-            ath_xasprintf("%d/%s", node->ports[i].port, node->ports[i].protocol);
-        json_object_set_new(ports, key, value(&node->ports[i]));
+        ath_auto_free char *key = port_key(&node->ports[i]);
+        json_object_set_new(ports, key, json_object());
     }
     return ports;
 }
 
-static json_t *exposed(const struct ath_plan_port *port)
+/* Returns {"50051/tcp": [{"HostIp": "10.0.0.11", "HostPort": "50051"}]} for all ports, with all
+ * addresses of a port. */
+static json_t *port_bindings(const struct ath_plan_node *node)
 {
-    (void)port;
-    return json_object();
-}
-
-static json_t *binding(const struct ath_plan_port *port)
-{
-    return json_pack("[{s:s, s:o}]", "HostIp", port->host_address, "HostPort",
-                     json_sprintf("%d", port->port));
+    json_t *ports = json_object();
+    for (size_t i = 0; i < node->port_count; i++) {
+        const struct ath_plan_port *port = &node->ports[i];
+        ath_auto_free char *key = port_key(port);
+        if (!json_object_get(ports, key))
+            json_object_set_new(ports, key, json_array());
+        json_array_append_new(json_object_get(ports, key),
+                              json_pack("{s:s, s:o}", "HostIp", port->host_address, "HostPort",
+                                        json_sprintf("%d", port->port)));
+    }
+    return ports;
 }
 
 static json_t *devices_of(const struct ath_plan_node *node)
@@ -177,7 +185,7 @@ static json_t *pause_host(const struct ath_plan_node *node)
 
     json_object_set_new(host, "RestartPolicy", json_pack("{s:s}", "Name", "no"));
     if (node->port_count)
-        json_object_set_new(host, "PortBindings", ports_of(node, binding));
+        json_object_set_new(host, "PortBindings", port_bindings(node));
     return host;
 }
 
@@ -224,7 +232,7 @@ static json_t *runtime_host(const struct ath_plan_node *node)
     if (node->gpu_way == ATH_PLAN_GPU_RUNTIME)
         json_object_set_new(host, "Runtime", json_string("nvidia"));
     if (node->network == ATH_PLAN_BRIDGE)
-        json_object_set_new(host, "PortBindings", ports_of(node, binding));
+        json_object_set_new(host, "PortBindings", port_bindings(node));
     return host;
 }
 
@@ -245,7 +253,7 @@ static json_t *pause_body(const struct ath_plan_node *node, const char *image)
                   node->name, "Entrypoint", ATH_PLAN_RUNTIME, "Cmd", "pause", "User", "65534:65534",
                   "Healthcheck", "Test", "NONE", "StopTimeout", 1, "HostConfig", pause_host(node));
     if (node->port_count)
-        json_object_set_new(body, "ExposedPorts", ports_of(node, exposed));
+        json_object_set_new(body, "ExposedPorts", exposed_ports(node));
     return body;
 }
 
@@ -260,7 +268,7 @@ static json_t *runtime_body(const struct ath_plan_node *node, const char *image)
     if (node->network != ATH_PLAN_PAUSE) /* the pause container sets the host name */
         json_object_set_new(body, "Hostname", json_string(node->name));
     if (node->network == ATH_PLAN_BRIDGE)
-        json_object_set_new(body, "ExposedPorts", ports_of(node, exposed));
+        json_object_set_new(body, "ExposedPorts", exposed_ports(node));
     return body;
 }
 

@@ -166,6 +166,8 @@ static void fill_runtime(const struct ath_engine *engine,
     status->document = label_copy(runtime, ATH_PLAN_LABEL_DOCUMENT);
     status->has_sim_flag = ath_docker_label(runtime->labels, ATH_PLAN_LABEL_SIM) != NULL;
     status->socket = ath_docker_variable(runtime, "AITHERION_SOCKET");
+    ath_auto_free char *port = ath_docker_variable(runtime, ATH_PLAN_PORT_VARIABLE);
+    status->control_port = ath_node_port(port);
     status->network_mode = ath_xstrdup(runtime->network_mode);
     status->exit_code = runtime->exit_code;
     status->is_oom_killed = runtime->is_oom_killed;

@@ -145,6 +145,7 @@ struct ath_node_status {
     char *document;             /* path of the document from which it was started */
     bool has_sim_flag;          /* --sim started it, not the document */
     char *socket;               /* on this machine */
+    int control_port;           /* in its own network; ATH_UNKNOWN */
     struct ath_texts ports;     /* published by Docker: "10.0.0.11:50051/tcp", "[::1]:50051/tcp" */
     struct ath_texts listening; /* of the process, in its own network: "0.0.0.0:50051" */
     char *network_mode;         /* "bridge", "host", "container:ID", "namespace" */
@@ -167,6 +168,9 @@ struct ath_node_statuses {
     struct ath_node_status *items; /* by id, then by engine */
     size_t count;
 };
+
+/* Whether an address of a status's ports or listening has this port. */
+bool ath_node_address_has_port(const char *address, int port);
 
 void ath_node_statuses_free(struct ath_node_statuses *statuses);
 

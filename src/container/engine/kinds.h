@@ -70,6 +70,8 @@ struct ath_node_status *ath_node_status_add(struct ath_node_statuses *statuses, 
 
 /* Fills in facts from /proc about status->pid, which runs on this machine, and its ports. */
 void ath_node_status_look(struct ath_node_status *status);
+/* Returns the number of a port in ATH_PLAN_PORT_VARIABLE; ATH_UNKNOWN if text is NULL or none. */
+int ath_node_port(const char *text);
 
 /* Adds macvlans by their names ("a,b"; NULL: none), and looks for them in the network namespace at
  * path (NULL: it cannot be entered). Returns the first that is certainly missing, or NULL. */

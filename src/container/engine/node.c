@@ -35,6 +35,24 @@ void ath_node_status_look(struct ath_node_status *status)
     status->memlock_bytes = process.memlock_bytes;
     status->sessions = ath_process_sessions(status->pid);
     ath_process_listening(status->pid, &status->listening);
+    if (status->control_port == ATH_UNKNOWN) {
+        ath_auto_free char *port = ath_process_variable(status->pid, ATH_PLAN_PORT_VARIABLE);
+        status->control_port = ath_node_port(port);
+    }
+}
+
+bool ath_node_address_has_port(const char *address, int port)
+{
+    const char *colon = strrchr(address, ':');
+    ath_auto_free char *wanted = ath_xasprintf(":%d", port);
+    size_t length = strlen(wanted);
+    return colon && !strncmp(colon, wanted, length) && strchr("/", colon[length]);
+}
+
+int ath_node_port(const char *text)
+{
+    int port;
+    return text && !ath_parse_int(text, 1, 65535, &port) ? port : ATH_UNKNOWN;
 }
 
 static char *first_address(const struct ath_link *link)
@@ -291,7 +309,7 @@ int ath_image_missing(const char *image, struct ath_err *err)
 char *ath_node_port_owner(const struct ath_plan_node *node, int *out_port)
 {
     ath_auto_free char *own = ath_xasprintf("AITHERION_SOCKET=%s", node->socket);
-    const int host_ports[] = { node->control_port, node->metrics_port };
+    const int host_ports[] = { node->control_port, node->metrics_port, node->data_port };
     size_t host_count = node->network == ATH_PLAN_HOST ? ATH_COUNT(host_ports) : 0;
 
     for (size_t i = 0; i < node->port_count + host_count; i++) {
@@ -315,7 +333,9 @@ int ath_node_port_taken(const struct ath_plan_node *node, const char *words, str
     ath_err_set(err, -EADDRINUSE, ATH_E_PORT_IN_USE, _("port %d of '%s' is taken by %s%s%s"), port,
                 node->name, owner, words ? ": " : "", words ? words : "");
     return ath_err_hint(err, -EADDRINUSE, "aitherion configure --set numa.%d.%s=PORT", node->id,
-                        port == node->metrics_port ? "metrics" : "control_port");
+                        port == node->metrics_port ? "metrics"
+                        : port == node->data_port  ? "data_port"
+                                                   : "control_port");
 }
 
 /* A message of the runtime begins with its name; other lines are a second choice. */

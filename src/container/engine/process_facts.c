@@ -220,6 +220,17 @@ bool ath_process_has_variable(int pid, const char *pair)
     return has_text(pid, "environ", pair);
 }
 
+char *ath_process_variable(int pid, const char *name)
+{
+    size_t bytes, length = strlen(name);
+    ath_auto_free char *texts = read_of(pid, "environ", &bytes);
+
+    for (size_t at = 0; texts && at < bytes; at += strlen(texts + at) + 1)
+        if (!strncmp(texts + at, name, length) && texts[at + length] == '=')
+            return ath_xstrdup(texts + at + length + 1);
+    return NULL;
+}
+
 bool ath_process_has_argument(int pid, const char *text)
 {
     return has_text(pid, "cmdline", text);

@@ -42,6 +42,10 @@ bool ath_process_is_in_container(int pid, const char *container_id);
 /* Returns true if the process's environment contains NAME=value ("AITHERION_SOCKET=/run/..."). */
 bool ath_process_has_variable(int pid, const char *pair);
 
+/* Returns the value of a variable of the process's environment; NULL if it is not set, or without
+ * the right to look. The caller frees it. */
+char *ath_process_variable(int pid, const char *name);
+
 /* Returns true if one word of the process's command line is the text. */
 bool ath_process_has_argument(int pid, const char *text);
 

@@ -114,7 +114,13 @@ static const char *control_address(const struct ath_plan_making *making, struct 
     return loopback;
 }
 
-static void publish(struct ath_plan_node *node, const char *purpose, const char *address, int port)
+bool ath_plan_is_published(const struct ath_plan_node *node)
+{
+    return node->network == ATH_PLAN_BRIDGE || node->is_pause_bridged;
+}
+
+void ath_plan_publish(struct ath_plan_node *node, const char *purpose, const char *address,
+                      int port)
 {
     struct ath_plan_port *added = ath_push(&node->ports, &node->port_count, sizeof *added);
     *added = (struct ath_plan_port){ purpose, "tcp", ath_xstrdup(address), port };
@@ -144,7 +150,7 @@ static void add_metrics(const struct ath_document_numa *numa, bool is_published,
     bool is_own = *address && (!is_published || is_macvlan_address(node, address));
     node->metrics_address = ath_xstrdup(is_own ? address : node->listen_address);
     if (is_published && !is_own)
-        publish(node, "metrics", *address ? address : control, node->metrics_port);
+        ath_plan_publish(node, "metrics", *address ? address : control, node->metrics_port);
 }
 
 void ath_plan_add_network(const struct ath_plan_making *making,
@@ -160,12 +166,12 @@ void ath_plan_add_network(const struct ath_plan_making *making,
     }
     check_network(making, node);
 
-    bool is_published = node->network == ATH_PLAN_BRIDGE || node->is_pause_bridged;
+    bool is_published = ath_plan_is_published(node);
     bool is_host = node->network == ATH_PLAN_HOST;
     const char *control = is_published || is_host ? control_address(making, node) : NULL;
     node->listen_address = ath_xstrdup(is_host ? control : everywhere);
     if (is_published)
-        publish(node, "control", control, node->control_port);
+        ath_plan_publish(node, "control", control, node->control_port);
     add_metrics(numa, is_published, control, node);
 }
 

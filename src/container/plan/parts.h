@@ -22,6 +22,8 @@ void ath_plan_add_gpus(const struct ath_plan_making *making, const struct ath_do
                        struct ath_plan_node *node);
 void ath_plan_add_network(const struct ath_plan_making *making,
                           const struct ath_document_numa *numa, struct ath_plan_node *node);
+void ath_plan_add_data(const struct ath_plan_making *making, const struct ath_document_numa *numa,
+                       struct ath_plan_node *node);
 void ath_plan_add_rdma(const struct ath_plan_making *making, const struct ath_document_numa *numa,
                        struct ath_plan_node *node);
 void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_node *node);
@@ -29,6 +31,14 @@ void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_
 /* Warns if the entries of a node together promise more memory than it has; all: the whole document.
  */
 void ath_plan_check_memory_sum(const struct ath_document *all, struct ath_plan_node *node);
+
+/* Whether ports of the node are published on the host. */
+bool ath_plan_is_published(const struct ath_plan_node *node);
+/* Adds a port that is published on the host. purpose is not copied. */
+void ath_plan_publish(struct ath_plan_node *node, const char *purpose, const char *address,
+                      int port);
+/* Returns "10.0.0.11:50051" or "[fd00::1]:50051". The caller frees it. */
+char *ath_plan_endpoint(const char *address, int port);
 
 /* Adds a warning. hint is taken over; NULL: none. */
 void ath_plan_warn(struct ath_plan_node *node, enum ath_plan_warning_code code, const char *object,

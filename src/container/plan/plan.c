@@ -118,6 +118,9 @@ static void free_network(struct ath_plan_node *node)
     free(node->control_iface);
     free(node->listen_address);
     free(node->metrics_address);
+    ath_texts_free(&node->data_iface);
+    ath_texts_free(&node->data_listen);
+    ath_texts_free(&node->data_addresses);
     for (size_t i = 0; i < node->port_count; i++)
         free(node->ports[i].host_address);
     free(node->ports);
@@ -355,6 +358,7 @@ static void add_node(const struct ath_plan_making *making, const struct ath_docu
     ath_plan_add_memory(making, numa, node);
     ath_plan_add_gpus(making, numa, node);
     ath_plan_add_network(making, numa, node);
+    ath_plan_add_data(making, numa, node);
     ath_plan_add_rdma(making, numa, node);
     ath_plan_add_runtime(making, node);
 }

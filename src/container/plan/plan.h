@@ -27,6 +27,9 @@ enum { ATH_PLAN_PIDS = 16384 };
 
 #define ATH_PLAN_RUNTIME "aitherion-runtime" /* in the image's PATH, or beside aitherion */
 
+/* The variable of a runtime's environment that has the port of the control connections. */
+#define ATH_PLAN_PORT_VARIABLE "CAPNP_PORT"
+
 /* Labels of our containers: aitherion.numa=ID, aitherion.role=runtime|pause, aitherion.plan=HASH
  * and aitherion.base=HASH (docker/body.h), aitherion.document=PATH if the document's path is
  * absolute. `clean` recognises our containers by the first. */
@@ -117,7 +120,7 @@ struct ath_plan_macvlan {
 
 /* A port published on the host; only for ATH_PLAN_BRIDGE and a pause container on the bridge. */
 struct ath_plan_port {
-    const char *purpose;  /* "control", "metrics" */
+    const char *purpose;  /* "control", "metrics", "data" */
     const char *protocol; /* "tcp" */
     char *host_address;   /* "10.0.0.11", "127.0.0.1", "fd00::1" */
     int port;             /* the same on both sides */
@@ -171,6 +174,8 @@ struct ath_plan_pairs {
     X(ADDRESS_MISSING, "address-missing",                                                          \
       N_("the address of the control interface is missing or unknown: only this machine reaches "  \
          "the runtime"))                                                                           \
+    X(DATA_ADDRESS_MISSING, "data-address-missing",                                                \
+      N_("a data interface has no address that programs could use: no large copies go by it"))     \
     X(NO_BRIDGE, "no-bridge",                                                                      \
       N_("Docker has no bridge network: only the macvlan reaches the container"))                  \
     X(MEMLOCK, "memlock-limited", N_("Docker may not raise the limit of locked memory"))           \
@@ -226,6 +231,10 @@ struct ath_plan_node {
     int control_port;
     char *metrics_address; /* the same for metrics; NULL: none */
     int metrics_port;      /* ATH_UNKNOWN: no metrics */
+    /* The data interfaces, where the runtime listens for large copies in its own network
+     * ("10.0.1.11:5555"), and the addresses that programs get. */
+    struct ath_texts data_iface, data_listen, data_addresses;
+    int data_port; /* ATH_UNKNOWN: there is no data address */
     struct ath_plan_port *ports;
     size_t port_count;
 

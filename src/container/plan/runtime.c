@@ -2,7 +2,7 @@
  * The runtime's program: its command, environment, labels, and the files bound in for it.
  *
  * The environment has only variables that a program in the container reads. Some of their names
- * come from the first version of this project: CAPNP_PORT, CONTROL_IFACE.
+ * come from the first version of this project: CAPNP_PORT, CONTROL_IFACE, DATA_IFACE, ZMQ_PORT.
  */
 #include "config.h"
 
@@ -79,8 +79,7 @@ static char *key_of(const struct ath_plan_making *making, const struct ath_plan_
     return ath_xasprintf("%s%s", node->key_path, node->is_key_folder ? "/" : "");
 }
 
-/* Returns "10.0.0.11:50051" or "[fd00::1]:50051". */
-static char *endpoint(const char *address, int port)
+char *ath_plan_endpoint(const char *address, int port)
 {
     return strchr(address, ':') ? ath_xasprintf("[%s]:%d", address, port)
                                 : ath_xasprintf("%s:%d", address, port);
@@ -184,16 +183,36 @@ static bool has_library_mount(const struct ath_plan_node *node)
     return false;
 }
 
+/* Returns the texts with commas and without blanks; NULL for none. The caller frees it. */
+static char *with_commas(const struct ath_texts *texts)
+{
+    struct ath_text text = { 0 };
+
+    for (size_t i = 0; i < texts->count; i++)
+        ath_text_add_part(&text, ",", "%s", texts->items[i]);
+    return texts->count ? ath_text_take(&text) : NULL;
+}
+
+static void add_data_environment(struct ath_plan_node *node)
+{
+    if (node->data_port == ATH_UNKNOWN)
+        return;
+    add_pair(&node->environment, "DATA_IFACE", with_commas(&node->data_iface));
+    add_pair(&node->environment, "ZMQ_PORT", ath_xasprintf("%d", node->data_port));
+}
+
 static void add_environment(const struct ath_plan_making *making, struct ath_plan_node *node)
 {
     struct ath_plan_pairs *pairs = &node->environment;
 
     add_pair(pairs, "AITHERION_NUMA", ath_xasprintf("%d", node->id));
-    add_pair(pairs, "AITHERION_LISTEN", endpoint(node->listen_address, node->control_port));
+    add_pair(pairs, "AITHERION_LISTEN",
+             ath_plan_endpoint(node->listen_address, node->control_port));
     add_pair(pairs, "AITHERION_SOCKET", ath_xstrdup(node->socket));
     add_pair(pairs, "AITHERION_KEY_FILE", key_of(making, node));
-    add_pair(pairs, "CAPNP_PORT", ath_xasprintf("%d", node->control_port));
+    add_pair(pairs, ATH_PLAN_PORT_VARIABLE, ath_xasprintf("%d", node->control_port));
     add_pair(pairs, "CONTROL_IFACE", ath_xstrdup(node->control_iface));
+    add_data_environment(node);
     add_gpu_environment(making, node);
     if (has_library_mount(node))
         add_pair(pairs, "LD_LIBRARY_PATH", ath_xstrdup(ATH_LIBRARY_FOLDER));
@@ -234,7 +253,12 @@ static void add_commands(const struct ath_plan_making *making, struct ath_plan_n
 
     ath_texts_add(&node->command, ATH_PLAN_RUNTIME);
     ath_texts_add(&node->command, "serve");
-    add_option(&node->command, "--listen", endpoint(node->listen_address, node->control_port));
+    add_option(&node->command, "--listen",
+               ath_plan_endpoint(node->listen_address, node->control_port));
+    if (node->data_listen.count)
+        add_option(&node->command, "--data-listen", with_commas(&node->data_listen));
+    if (node->data_listen.count && node->network != ATH_PLAN_HOST)
+        add_option(&node->command, "--data-address", with_commas(&node->data_addresses));
     add_option(&node->command, "--socket", ath_xstrdup(node->socket));
     add_option(&node->command, "--key", key_of(making, node));
     if (node->gpu_way == ATH_PLAN_GPU_SIM)
@@ -246,12 +270,13 @@ static void add_commands(const struct ath_plan_making *making, struct ath_plan_n
         ath_texts_add(&node->command, "--no-enforce");
     if (node->metrics_port != ATH_UNKNOWN)
         add_option(&node->command, "--metrics",
-                   endpoint(node->metrics_address, node->metrics_port));
+                   ath_plan_endpoint(node->metrics_address, node->metrics_port));
 
     ath_texts_add(&node->health, ATH_PLAN_RUNTIME);
     ath_texts_add(&node->health, "health");
-    add_option(&node->health, "--server",
-               endpoint(is_everywhere ? "127.0.0.1" : node->listen_address, node->control_port));
+    add_option(
+        &node->health, "--server",
+        ath_plan_endpoint(is_everywhere ? "127.0.0.1" : node->listen_address, node->control_port));
 }
 
 void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_node *node)
