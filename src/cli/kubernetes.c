@@ -2,7 +2,9 @@
 
 #include "cli/kubernetes.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "kubernetes/client.h"
@@ -22,4 +24,12 @@ int ath_cli_kubernetes(const char *kubeconfig, const struct ath_kube_api **out, 
     if (!status)
         *out = ath_kube_client_api(client);
     return status;
+}
+
+bool ath_cli_kubernetes_is_loopback(const char *host)
+{
+    struct in_addr four;
+    if (inet_pton(AF_INET, host, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == 127;
+    return !strcmp(host, "::1");
 }

@@ -1,5 +1,7 @@
 /* For the commands that run inside Kubernetes: the API server that they ask. */
 #pragma once
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "kubernetes/api.h"
 
@@ -17,3 +19,6 @@
  */
 int ath_cli_kubernetes(const char *kubeconfig, const struct ath_kube_api **out,
                        struct ath_err *err);
+
+/* Returns whether a host of an endpoint is this machine alone. */
+bool ath_cli_kubernetes_is_loopback(const char *host);

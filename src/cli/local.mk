@@ -32,6 +32,7 @@ libadmin_a_SOURCES += \
 	src/cli/commands/kubernetes.c \
 	src/cli/commands/kubernetes_agent.c \
 	src/cli/commands/kubernetes_scheduler.c \
+	src/cli/commands/kubernetes_webhook.c \
 	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
 	src/cli/commands/metrics.c \

@@ -1,4 +1,4 @@
-# Parts that run in Kubernetes: the agent of a node, the scheduler's extender.
+# Parts that run in Kubernetes: the agent of a node, the scheduler's extender, the webhook.
 libadmin_a_SOURCES += \
 	src/kubernetes/agent.c src/kubernetes/agent.h \
 	src/kubernetes/api.c src/kubernetes/api.h \
@@ -9,12 +9,16 @@ libadmin_a_SOURCES += \
 	src/kubernetes/extender.c src/kubernetes/extender.h \
 	src/kubernetes/extender_pages.c src/kubernetes/extender_pages.h \
 	src/kubernetes/figures.c src/kubernetes/figures.h \
+	src/kubernetes/guard.c src/kubernetes/guard.h \
 	src/kubernetes/http.c src/kubernetes/http.h \
+	src/kubernetes/inject.c src/kubernetes/inject.h \
 	src/kubernetes/judge.c src/kubernetes/judge.h \
 	src/kubernetes/pod.c src/kubernetes/pod.h \
 	src/kubernetes/quantity.c src/kubernetes/quantity.h \
 	src/kubernetes/report.c src/kubernetes/report.h \
+	src/kubernetes/review.c src/kubernetes/review.h \
 	src/kubernetes/scheduler.c src/kubernetes/scheduler.h \
 	src/kubernetes/server.c src/kubernetes/server.h \
 	src/kubernetes/shape.c src/kubernetes/shape.h \
-	src/kubernetes/watch.c src/kubernetes/watch.h
+	src/kubernetes/watch.c src/kubernetes/watch.h \
+	src/kubernetes/webhook.c src/kubernetes/webhook.h

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "kubernetes/quantity.h"
 
 enum { GPU, MEMORY, SHARE, RESOURCES };
@@ -66,6 +67,45 @@ struct amounts {
 static int refuse(struct ath_err *err, const char *what, const char *why)
 {
     return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, "'%s' %s", what, why);
+}
+
+static const struct resource *resource_named(const char *name)
+{
+    for (size_t i = 0; i < ATH_COUNT(resources); i++)
+        if (!strcmp(name, resources[i].name))
+            return &resources[i];
+    return NULL;
+}
+
+/* Returns the first resource of a container that is known, or the first one of aitherion's names
+ * that is not. */
+static const char *find_resource(const json_t *container, bool is_known)
+{
+    static const char *const members[] = { "limits", "requests" };
+    const char *name;
+    json_t *value;
+
+    for (size_t i = 0; i < ATH_COUNT(members); i++) {
+        json_t *list = json_object_get(json_object_get(container, "resources"), members[i]);
+        json_object_foreach(list, name, value)
+        {
+            bool is_ours =
+                ath_starts_with(name, "aitherion.io/") || ath_starts_with(name, "ai.compute/");
+            if (is_ours && (resource_named(name) != NULL) == is_known)
+                return name;
+        }
+    }
+    return NULL;
+}
+
+bool ath_kube_asks_for_gpus(const json_t *container)
+{
+    return find_resource(container, true) != NULL;
+}
+
+const char *ath_kube_unknown_resource(const json_t *container)
+{
+    return find_resource(container, false);
 }
 
 /* Adds an amount. Sums stay below 2^62, so that two of them can be added. */

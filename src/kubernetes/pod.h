@@ -70,3 +70,9 @@ int ath_kube_pod_read(const json_t *json, struct ath_kube_pod *out, struct ath_e
 /* Returns the text of a member, or NULL if it is no text, empty, longer than max, or has a NUL. The
  * text belongs to json. */
 const char *ath_kube_text(const json_t *object, const char *member, size_t max);
+
+/* Returns whether a container asks for one of the resources, and for another one of aitherion's
+ * names ("aitherion.io/...", "ai.compute/...") that is none; NULL if there is none. The name
+ * belongs to the container. */
+bool ath_kube_asks_for_gpus(const json_t *container);
+const char *ath_kube_unknown_resource(const json_t *container);

@@ -43,7 +43,8 @@
 
 #define ATH_KUBERNETES_COMMANDS(X)                                                                 \
     X(kubernetes_agent)                                                                            \
-    X(kubernetes_scheduler)
+    X(kubernetes_scheduler)                                                                        \
+    X(kubernetes_webhook)
 
 #define ATH_ROCE_COMMANDS(X)                                                                       \
     X(roce_list)                                                                                   \

@@ -10,6 +10,7 @@ static const struct ath_command *const children[] = { ATH_KUBERNETES_COMMANDS(AT
 static const struct ath_example examples[] = {
     { "aitherion kubernetes agent", N_("publish the GPUs of a node, on each node") },
     { "aitherion kubernetes scheduler", N_("choose GPUs for pods, beside kube-scheduler") },
+    { "aitherion kubernetes webhook --image registry/aitherion:1", N_("prepare pods for GPUs") },
     { .command = NULL },
 };
 

@@ -1,11 +1,9 @@
 /* aitherion kubernetes scheduler: the extender of kube-scheduler. */
 #include "config.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -25,14 +23,6 @@ struct options {
     const char *listen, *web, *kubeconfig;
 };
 
-static bool is_loopback(const char *host)
-{
-    struct in_addr four;
-    if (inet_pton(AF_INET, host, &four) == 1)
-        return ntohl(four.s_addr) >> 24 == 127;
-    return !strcmp(host, "::1");
-}
-
 /* A program that reaches /bind binds pods with the rights of this process. */
 static int check_access(const struct ath_endpoint *endpoint, const struct ath_metrics_web *web,
                         struct ath_err *err)
@@ -44,7 +34,7 @@ static int check_access(const struct ath_endpoint *endpoint, const struct ath_me
     if (endpoint->is_unix)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
                            _("kube-scheduler needs an address of the network"));
-    if (is_loopback(endpoint->host) || web->authorities)
+    if (ath_cli_kubernetes_is_loopback(endpoint->host) || web->authorities)
         return 0;
     ath_err_set(err, -EINVAL, ATH_E_NOT_ENCRYPTED,
                 _("at '%s' every host of the network could bind pods"), endpoint->host);
