@@ -134,11 +134,17 @@ static json_t *all_changed(const json_t *containers)
 
 /* ---- the pod ---- */
 
-/* Copies the library. Limits equal requests, so that the pod can be of class Guaranteed. */
+/* Copies the libraries, and those that they need for encryption, except glibc's: these must be the
+ * container's own. */
+static const char copy_command[] =
+    "set -e; for library in /usr/lib/*/aitherion/*.so.1 /usr/lib/*/libgnutls.so.30 "
+    "$(ldd /usr/lib/*/aitherion/libcuda.so.1 /usr/lib/*/libgnutls.so.30 | "
+    "sed -n 's|.*=> \\(/[^ ]*\\) .*|\\1|p' | grep -vE '/lib(c|m|dl|pthread|rt)[.]so' | sort -u); "
+    "do cp -L \"$library\" \"$0\"; done";
+
+/* Limits equal requests, so that the pod can be of class Guaranteed. */
 static json_t *copier_of(const struct ath_kube_injection *injection)
 {
-    static const char command[] = "cp -L /usr/lib/*/aitherion/*.so.1 /usr/lib/*/libnettle.so.8 "
-                                  "\"$0\"";
     json_t *resources = json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "limits", "cpu", "100m", "memory",
                                   "64Mi", "requests", "cpu", "100m", "memory", "64Mi");
     json_t *security =
@@ -146,9 +152,9 @@ static json_t *copier_of(const struct ath_kube_injection *injection)
                   "readOnlyRootFilesystem", 1, "runAsNonRoot", 1, "runAsUser", 65534,
                   "capabilities", "drop", "ALL", "seccompProfile", "type", "RuntimeDefault");
     return json_pack("{s:s, s:s, s:[s, s, s, s], s:o, s:o, s:[{s:s, s:s}]}", "name", LIBRARY,
-                     "image", injection->image, "command", "/bin/sh", "-c", command, LIBRARY_FOLDER,
-                     "resources", resources, "securityContext", security, "volumeMounts", "name",
-                     LIBRARY, "mountPath", LIBRARY_FOLDER);
+                     "image", injection->image, "command", "/bin/sh", "-c", copy_command,
+                     LIBRARY_FOLDER, "resources", resources, "securityContext", security,
+                     "volumeMounts", "name", LIBRARY, "mountPath", LIBRARY_FOLDER);
 }
 
 static json_t *volumes_of(const json_t *spec, const struct ath_kube_injection *injection)

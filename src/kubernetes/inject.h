@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 struct ath_kube_injection {
-    const char *image;     /* with the client library, /bin/sh and cp */
+    const char *image;     /* Debian's form of folders, with the client library and /bin/sh */
     const char *scheduler; /* a schedulerName; NULL: it is left as it is */
     const char *secret;    /* the name of a Secret in the pod's namespace, with the member "key" */
 };

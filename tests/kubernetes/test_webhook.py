@@ -328,6 +328,16 @@ class Access(unittest.TestCase):
 class Running(Base):
     """An admitted and bound pod: its container's environment is enough for an unchanged program to use a GPU of the node's runtime."""
 
+    @staticmethod
+    def copied(pod):
+        """Runs the command of the init container. Returns the folder of the library."""
+        folder = os.path.join(harness.scratch(), "library")
+        os.makedirs(folder, exist_ok=True)
+        *shell, command, _ = pod["spec"]["initContainers"][0]["command"]
+        build = os.path.join(harness.build(), "lib", "aitherion")
+        subprocess.run([*shell, command.replace("/usr/lib/*/aitherion", build), folder], check=True)
+        return folder
+
     @unittest.skipUnless(runtime.HAS_OWN_ADDRESSES, "ThreadSanitizer ends programs of CUDA")
     def test_vector_add(self):
         with runtime.Server("--sim", env=harness.environment(AITHERION_SIM_DEVICES="2")) as server:
@@ -351,9 +361,10 @@ class Running(Base):
             values = environment_of(container, cluster.pod("train-1")["metadata"]["annotations"])
             self.assertEqual(values["AITHERION_SERVER"], server.address)
             self.assertEqual(values["AITHERION_MEMORY"], str(512 << 20))
-            # The volumes of the pod stand elsewhere here.
-            values["LD_LIBRARY_PATH"] = os.path.join(harness.build(), "lib", "aitherion")
+            # The volumes of the pod stand elsewhere here, and the library is not installed.
+            values["LD_LIBRARY_PATH"] = self.copied(pod)
             values["AITHERION_KEY_FILE"] = runtime.key_file()
+            values["AITHERION_ENCRYPT"] = "on"  # as between hosts
             result = harness.run(command=[VECTOR_ADD], env=harness.environment(**values))
             self.assertEqual(result.returncode, 0, result.stderr)
             values["AITHERION_KEY_FILE"] = runtime.key_file(b"another key")

@@ -95,8 +95,9 @@ static const struct ath_option option_table[] = {
       .type = ATH_OPTION_TEXT,
       .metavar = "IMAGE",
       .offset = offsetof(struct options, image),
-      .help = N_("image with aitherion's client library, /bin/sh and cp: an init container copies "
-                 "the library into pods") },
+      .help =
+          N_("image with Debian's folders and aitherion's client library, which an init container "
+             "copies into pods (packaging/kubernetes/Dockerfile)") },
     { .name = "scheduler",
       .type = ATH_OPTION_TEXT,
       .metavar = "NAME",
@@ -136,8 +137,8 @@ static const struct ath_option option_table[] = {
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion kubernetes webhook --image registry/aitherion:1 --scheduler aitherion-scheduler "
-      "--listen 0.0.0.0:9443 --web web.yaml",
+    { "aitherion kubernetes webhook --image registry/aitherion:1", N_("to try it out") },
+    { "aitherion kubernetes webhook --image NAME --listen 0.0.0.0:9443 --web FILE",
       N_("in a pod") },
     { .command = NULL },
 };
