@@ -3,6 +3,7 @@
  * recorded bodies.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -18,7 +19,8 @@ struct ath_kube_call {
     size_t answer_max;         /* bytes of the body, or of one line */
     int timeout_ms;            /* of the whole call */
     ath_kube_line *on_line; /* NULL: the body is kept. Else lines go there if the status is 200 */
-    void *context;          /* of on_line */
+    bool (*is_over)(void *context); /* asked at least once a second; true ends the call. NULL: no */
+    void *context;                  /* of both */
 };
 
 struct ath_kube_reply {
@@ -30,8 +32,9 @@ struct ath_kube_reply {
 void ath_kube_reply_free(struct ath_kube_reply *reply);
 
 struct ath_kube_api {
-    /* Returns 0 if an answer of HTTP came, whatever its status, or if on_line ended the call; else
-     * a negative errno with err. *out is empty before; the caller frees it in any case. Any thread.
+    /* Returns 0 if an answer of HTTP came, whatever its status, or if on_line or is_over ended the
+     * call; else a negative errno with err. *out is empty before; the caller frees it in any case.
+     * Any thread.
      */
     int (*call)(void *self, const struct ath_kube_call *call, struct ath_kube_reply *out,
                 struct ath_err *err);

@@ -17,6 +17,7 @@ enum {
     TRIES = 3,
     CALL_MS = 3000, /* the scheduler waits five seconds if its configuration does not say more */
     PAUSE_MS = 100,
+    LEASE_MS = 4000, /* to wait for the lease */
 };
 
 /* ---- the pod ---- */
@@ -120,9 +121,36 @@ static void pause_before(int try, const struct ath_kube_reply *reply)
     (void)poll(NULL, 0, wait_ms);
 }
 
+static int enter(struct ath_kube_lease *lease, int call_ms, int wait_ms, struct ath_err *err)
+{
+    return lease ? ath_kube_lease_enter(lease, call_ms, wait_ms, err) : 0;
+}
+
+static void leave(struct ath_kube_lease *lease)
+{
+    if (lease)
+        ath_kube_lease_leave(lease);
+}
+
+/* Makes the call if the lease lasts longer. *out_is_sent: whether it may have reached the server.
+ */
+static int call_once(const struct ath_kube_api *api, struct ath_kube_lease *lease,
+                     const struct ath_kube_call *call, struct ath_kube_reply *reply,
+                     bool *out_is_sent, struct ath_err *err)
+{
+    int status = enter(lease, CALL_MS, 0, err);
+    *out_is_sent = !status;
+    if (status)
+        return status;
+    status = api->call(api->self, call, reply, err);
+    leave(lease);
+    return status;
+}
+
 /* Sends the binding. *out_is_known: whether the pod is known not to be bound if this fails. */
-static int send_binding(const struct ath_kube_api *api, const struct ath_kube_binding *binding,
-                        const struct ath_kube_place *place, bool *out_is_known, struct ath_err *err)
+static int send_binding(const struct ath_kube_api *api, struct ath_kube_lease *lease,
+                        const struct ath_kube_binding *binding, const struct ath_kube_place *place,
+                        bool *out_is_known, struct ath_err *err)
 {
     ath_auto_free char *body = body_of(binding, place);
     ath_auto_free char *path =
@@ -135,8 +163,9 @@ static int send_binding(const struct ath_kube_api *api, const struct ath_kube_bi
 
     for (int try = 1;; try++) {
         ATH_AUTO(ath_kube_reply) reply = { 0 };
-        *out_is_known = false;
-        int status = api->call(api->self, &call, &reply, err);
+        bool is_sent = true;
+        int status = call_once(api, lease, &call, &reply, &is_sent, err);
+        *out_is_known = !is_sent;
         if (status)
             return status;
         if (reply.status == 200 || reply.status == 201)
@@ -153,8 +182,9 @@ static int send_binding(const struct ath_kube_api *api, const struct ath_kube_bi
     }
 }
 
-int ath_kube_bind(const struct ath_kube_api *api, struct ath_kube_cache *cache,
-                  const struct ath_kube_binding *binding, struct ath_err *err)
+static int reserve_and_bind(const struct ath_kube_api *api, struct ath_kube_cache *cache,
+                            struct ath_kube_lease *lease, const struct ath_kube_binding *binding,
+                            struct ath_err *err)
 {
     ATH_AUTO(ath_kube_place) place = { 0 };
     bool has_gpus = false, is_known = false;
@@ -162,10 +192,24 @@ int ath_kube_bind(const struct ath_kube_api *api, struct ath_kube_cache *cache,
     int status = reserve(api, cache, binding, &place, &has_gpus, err);
     if (status)
         return status;
-    status = send_binding(api, binding, &place, &is_known, err);
+    status = send_binding(api, lease, binding, &place, &is_known, err);
     if (has_gpus && !status)
         ath_kube_cache_confirm(cache, binding->uid);
     if (has_gpus && status && is_known)
         ath_kube_cache_release(cache, binding->uid);
+    if (has_gpus && status && !is_known)
+        ath_kube_cache_doubt(cache, binding->uid);
+    return status;
+}
+
+int ath_kube_bind(const struct ath_kube_api *api, struct ath_kube_cache *cache,
+                  struct ath_kube_lease *lease, const struct ath_kube_binding *binding,
+                  struct ath_err *err)
+{
+    int status = enter(lease, CALL_MS, LEASE_MS, err);
+    if (status)
+        return status;
+    status = reserve_and_bind(api, cache, lease, binding, err);
+    leave(lease);
     return status;
 }

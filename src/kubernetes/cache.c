@@ -13,9 +13,10 @@
 #include "base/unknown.h"
 #include "place/cpus.h"
 
-enum { BITS = 14, EXPIRY_MS = 500 /* between two looks for old reservations */ };
+enum { BITS = 14 };
 
-enum state { PENDING, RESERVED, BOUND };
+/* RESERVED: a binding is on its way. UNSURE: the answer to a binding was lost. */
+enum state { PENDING, RESERVED, UNSURE, BOUND };
 
 struct node;
 
@@ -25,9 +26,11 @@ struct pod {
     char *uid;
     uint64_t generation; /* of the list that had it last */
     enum state state;
-    uint64_t since_ms; /* reserved, or bound by this process */
+    uint64_t since_ms; /* in this state */
     struct ath_kube_wish wish;
-    struct node *node;     /* RESERVED and BOUND */
+    int priority;
+    bool was_unsure;       /* RESERVED: before */
+    struct node *node;     /* except PENDING */
     struct ath_texts gpus; /* there */
 };
 
@@ -48,12 +51,13 @@ struct node {
 struct ath_kube_cache {
     pthread_mutex_t lock; /* guards all below */
     uint64_t (*clock)(void);
-    uint64_t reservation_ms, looked_ms, expired;
-    size_t reserved_count;
+    uint64_t unsure_ms;
+    size_t unsure_count;
     struct ath_map nodes, pods;
     struct ath_kube_shapes shapes;
-    uint64_t generations[ATH_KUBE_KINDS], begun_ms[ATH_KUBE_KINDS];
-    bool is_listed[ATH_KUBE_KINDS];
+    /* Lists are counted from 1. */
+    uint64_t generations[ATH_KUBE_KINDS], ended[ATH_KUBE_KINDS], wanted[ATH_KUBE_KINDS];
+    uint64_t begun_ms[ATH_KUBE_KINDS];
 };
 
 /* ---- finding ---- */
@@ -116,13 +120,13 @@ static size_t gpu_named(const struct ath_machine *machine, const char *uuid)
     return machine->gpu_count;
 }
 
-static void count_pod(struct node *node, const struct pod *pod)
+static void count_pod(const struct ath_machine *machine, const struct pod *pod,
+                      struct ath_kube_use uses[ATH_KUBE_GPUS_MAX])
 {
-    const struct ath_machine *machine = &node->facts.machine;
     for (size_t i = 0; i < pod->gpus.count; i++) {
         size_t gpu = gpu_named(machine, pod->gpus.items[i]);
         if (gpu < machine->gpu_count)
-            ath_kube_use_add(&node->uses[gpu], &pod->wish, machine->gpus[gpu].memory_total_bytes);
+            ath_kube_use_add(&uses[gpu], &pod->wish, machine->gpus[gpu].memory_total_bytes);
     }
 }
 
@@ -131,7 +135,7 @@ static void recount(struct node *node)
 {
     memset(node->uses, 0, sizeof node->uses);
     for (size_t i = 0; i < node->pod_count; i++)
-        count_pod(node, node->pods[i]);
+        count_pod(&node->facts.machine, node->pods[i], node->uses);
 }
 
 static void forget_facts(struct ath_kube_cache *cache, struct node *node)
@@ -155,14 +159,20 @@ static void tidy_node(struct ath_kube_cache *cache, struct node *node)
     free(node);
 }
 
+static void set_state(struct ath_kube_cache *cache, struct pod *pod, enum state state)
+{
+    cache->unsure_count += (size_t)(state == UNSURE) - (size_t)(pod->state == UNSURE);
+    pod->state = state;
+    pod->since_ms = cache->clock();
+}
+
 /* Takes the GPUs of a pod back. */
 static void detach(struct ath_kube_cache *cache, struct pod *pod)
 {
     struct node *node = pod->node;
 
-    if (pod->state == RESERVED)
-        cache->reserved_count--;
-    pod->state = PENDING;
+    set_state(cache, pod, PENDING);
+    pod->was_unsure = false;
     ath_texts_free(&pod->gpus);
     pod->gpus = (struct ath_texts){ 0 };
     if (!node)
@@ -186,12 +196,10 @@ static void attach(struct ath_kube_cache *cache, struct pod *pod, const char *na
     struct pod **slot = ath_push(&node->pods, &node->pod_count, sizeof *slot);
     *slot = pod;
     pod->node = node;
-    pod->state = state;
-    pod->since_ms = cache->clock();
+    set_state(cache, pod, state);
     pod->gpus = *gpus;
     *gpus = (struct ath_texts){ 0 };
-    cache->reserved_count += state == RESERVED;
-    count_pod(node, pod);
+    count_pod(&node->facts.machine, pod, node->uses);
 }
 
 static void free_pod(struct pod *pod)
@@ -211,33 +219,15 @@ static void forget_pod(struct ath_kube_cache *cache, struct pod *pod)
     free_pod(pod);
 }
 
-/* Takes back reservations whose pods were not bound in time. */
-static void expire(struct ath_kube_cache *cache)
-{
-    uint64_t now_ms = cache->clock();
-
-    if (!cache->reserved_count || now_ms - cache->looked_ms < EXPIRY_MS)
-        return;
-    cache->looked_ms = now_ms;
-    ATH_MAP_EACH(&cache->pods, at)
-    {
-        struct pod *pod = (struct pod *)*at;
-        if (pod->state != RESERVED || now_ms - pod->since_ms < cache->reservation_ms)
-            continue;
-        detach(cache, pod);
-        cache->expired++;
-    }
-}
-
 /* ---- life ---- */
 
-struct ath_kube_cache *ath_kube_cache_make(uint64_t (*clock)(void), uint64_t reservation_ms)
+struct ath_kube_cache *ath_kube_cache_make(uint64_t (*clock)(void), uint64_t unsure_ms)
 {
     struct ath_kube_cache *cache = ath_xalloc(sizeof *cache);
 
     pthread_mutex_init(&cache->lock, NULL);
     cache->clock = clock;
-    cache->reservation_ms = reservation_ms;
+    cache->unsure_ms = unsure_ms;
     cache->nodes.bits = cache->pods.bits = BITS;
     cache->nodes.buckets = ath_xalloc(sizeof *cache->nodes.buckets << BITS);
     cache->pods.buckets = ath_xalloc(sizeof *cache->pods.buckets << BITS);
@@ -283,7 +273,7 @@ static void drop_old_pods(struct ath_kube_cache *cache)
     {
         struct pod *pod = (struct pod *)*at;
         if (pod->generation == cache->generations[ATH_KUBE_PODS] || pod->state == RESERVED ||
-            (pod->state == BOUND && pod->since_ms >= cache->begun_ms[ATH_KUBE_PODS]))
+            (pod->state != PENDING && pod->since_ms >= cache->begun_ms[ATH_KUBE_PODS]))
             continue;
         detach(cache, pod);
         free_pod(ath_map_take(at));
@@ -310,16 +300,58 @@ void ath_kube_cache_end(struct ath_kube_cache *cache, enum ath_kube_kind kind)
         drop_old_pods(cache);
     else
         drop_old_nodes(cache);
-    cache->is_listed[kind] = true;
+    cache->ended[kind] = cache->generations[kind];
     pthread_mutex_unlock(&cache->lock);
 }
 
 bool ath_kube_cache_is_ready(struct ath_kube_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
-    bool is_ready = cache->is_listed[ATH_KUBE_NODES] && cache->is_listed[ATH_KUBE_PODS];
+    bool is_ready = cache->ended[ATH_KUBE_NODES] && cache->ended[ATH_KUBE_PODS];
     pthread_mutex_unlock(&cache->lock);
     return is_ready;
+}
+
+uint64_t ath_kube_cache_want_list(struct ath_kube_cache *cache, enum ath_kube_kind kind)
+{
+    pthread_mutex_lock(&cache->lock);
+    uint64_t number = cache->wanted[kind] = cache->generations[kind] + 1;
+    pthread_mutex_unlock(&cache->lock);
+    return number;
+}
+
+bool ath_kube_cache_has_list(struct ath_kube_cache *cache, enum ath_kube_kind kind, uint64_t number)
+{
+    pthread_mutex_lock(&cache->lock);
+    bool has_it = cache->ended[kind] >= number;
+    pthread_mutex_unlock(&cache->lock);
+    return has_it;
+}
+
+/* Whether the answer to a binding has been lost for so long that only a list can tell what has
+ * become of the pod. */
+static bool is_list_overdue(const struct ath_kube_cache *cache)
+{
+    uint64_t now_ms = cache->clock();
+
+    if (!cache->unsure_count || now_ms - cache->begun_ms[ATH_KUBE_PODS] < cache->unsure_ms)
+        return false;
+    ATH_MAP_EACH(&cache->pods, at)
+    {
+        const struct pod *pod = (const struct pod *)*at;
+        if (pod->state == UNSURE && now_ms - pod->since_ms >= cache->unsure_ms)
+            return true;
+    }
+    return false;
+}
+
+bool ath_kube_cache_wants_list(struct ath_kube_cache *cache, enum ath_kube_kind kind)
+{
+    pthread_mutex_lock(&cache->lock);
+    bool wants_it = cache->wanted[kind] > cache->generations[kind] ||
+                    (kind == ATH_KUBE_PODS && is_list_overdue(cache));
+    pthread_mutex_unlock(&cache->lock);
+    return wants_it;
 }
 
 static struct pod *pod_of(struct ath_kube_cache *cache, const char *uid)
@@ -331,6 +363,13 @@ static struct pod *pod_of(struct ath_kube_cache *cache, const char *uid)
     pod->uid = ath_xstrdup(uid);
     ath_map_add(&cache->pods, &pod->link, hash_of(uid));
     return pod;
+}
+
+/* Whether the API server cannot have bound a pod any more when it made the last list. */
+static bool is_sure_now(const struct ath_kube_cache *cache, const struct pod *pod)
+{
+    return pod->state == UNSURE &&
+           cache->begun_ms[ATH_KUBE_PODS] >= pod->since_ms + cache->unsure_ms;
 }
 
 /* A pod that is not bound yet keeps a reservation, and so does one whose binding the API server has
@@ -345,10 +384,10 @@ static void put_pod(struct ath_kube_cache *cache, struct ath_kube_pod *read)
     }
     struct pod *pod = pod_of(cache, read->uid);
     pod->generation = cache->generations[ATH_KUBE_PODS];
-    if (!has_gpus && pod->state != PENDING)
+    if (!has_gpus && pod->state != PENDING && !is_sure_now(cache, pod))
         return;
-    if (has_gpus)
-        detach(cache, pod); /* with the wish that was counted */
+    detach(cache, pod); /* with the wish that was counted */
+    pod->priority = read->priority;
     ath_kube_wish_free(&pod->wish);
     pod->wish = read->wish;
     read->wish = (struct ath_kube_wish){ 0 };
@@ -425,20 +464,13 @@ void ath_kube_cache_drop(struct ath_kube_cache *cache, enum ath_kube_kind kind,
 
 /* ---- for the scheduler ---- */
 
-/* Ends the reservation of a pod, if it has one. */
-static void release(struct ath_kube_cache *cache, const char *uid)
-{
-    struct pod *pod = find_pod(cache, uid);
-    if (pod && pod->state == RESERVED)
-        detach(cache, pod);
-}
-
-/* Judges one node. Returns whether it fits. */
-static bool judge(const struct node *node, const struct ath_kube_wish *wish,
-                  struct ath_kube_verdict *verdict, struct ath_text *why)
+/* Judges one node that has these uses. Returns whether it fits. */
+static bool judge_uses(const struct node *node, const struct ath_kube_use *uses,
+                       const struct ath_kube_wish *wish, struct ath_kube_verdict *verdict,
+                       struct ath_text *why)
 {
     if (node && node->is_known) {
-        ath_kube_judge(&node->facts, node->shape, node->uses, wish, verdict, why);
+        ath_kube_judge(&node->facts, node->shape, uses, wish, verdict, why);
         return verdict->fits;
     }
     *verdict = (struct ath_kube_verdict){ .is_hopeless = true };
@@ -451,6 +483,20 @@ static bool judge(const struct node *node, const struct ath_kube_wish *wish,
     return false;
 }
 
+/* Judges one node for a pod. last: the pod as it is known, or NULL. The node that a binding may be
+ * on its way to takes the pod again, with the GPUs that it has there; no other node does. */
+static bool judge(const struct node *node, const struct pod *last, const struct ath_kube_wish *wish,
+                  struct ath_kube_verdict *verdict, struct ath_text *why)
+{
+    if (!last || last->state == PENDING)
+        return judge_uses(node, node ? node->uses : NULL, wish, verdict, why);
+    *verdict = (struct ath_kube_verdict){ .fits = last->node == node };
+    if (!verdict->fits && why)
+        ath_text_add(why, "a binding of the pod to the node '%.253s' may be on its way",
+                     last->node->name);
+    return verdict->fits;
+}
+
 void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
                           const char *const *names, size_t count, bool wants_reasons,
                           struct ath_kube_opinion *out)
@@ -459,12 +505,11 @@ void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_po
     int64_t best_ring = INT64_MIN;
 
     pthread_mutex_lock(&cache->lock);
-    expire(cache);
-    release(cache, pod->uid);
+    const struct pod *last = find_pod(cache, pod->uid);
     for (size_t i = 0; i < count; i++) {
+        const struct node *node = find_node(cache, names[i]);
         struct ath_text why = { 0 };
-        bool fits = judge(find_node(cache, names[i]), &pod->wish, &verdicts[i],
-                          wants_reasons ? &why : NULL);
+        bool fits = judge(node, last, &pod->wish, &verdicts[i], wants_reasons ? &why : NULL);
         out[i] = (struct ath_kube_opinion){ .fits = fits, .is_hopeless = verdicts[i].is_hopeless };
         if (!fits && wants_reasons)
             out[i].why = ath_text_take(&why);
@@ -518,6 +563,26 @@ static void fill_place(const struct node *node, const struct ath_kube_wish *wish
         ath_texts_add(&out->gpus, machine->gpus[verdict->ring[i]].uuid);
 }
 
+/* Fills in the GPUs that the pod has. */
+static void fill_place_again(const struct pod *pod, struct ath_kube_place *out)
+{
+    const struct ath_machine *machine = &pod->node->facts.machine;
+    struct ath_kube_verdict verdict = { .gpu_count = pod->gpus.count };
+    bool has_all = true;
+
+    for (size_t i = 0; i < pod->gpus.count; i++) {
+        size_t gpu = gpu_named(machine, pod->gpus.items[i]);
+        has_all = has_all && gpu < machine->gpu_count;
+        verdict.ring[i] = (uint8_t)gpu;
+    }
+    *out =
+        (struct ath_kube_place){ .runtime = ath_xstrdup(pod->node->facts.runtime),
+                                 .numa_nodes = has_all ? numa_nodes_of(machine, &verdict) : NULL };
+    ath_kube_wish_copy(&pod->wish, &out->wish);
+    for (size_t i = 0; i < pod->gpus.count; i++)
+        ath_texts_add(&out->gpus, pod->gpus.items[i]);
+}
+
 static int reserve(struct ath_kube_cache *cache, const char *uid, const char *name,
                    struct ath_kube_place *out, struct ath_err *err)
 {
@@ -529,12 +594,17 @@ static int reserve(struct ath_kube_cache *cache, const char *uid, const char *na
     if (!pod)
         return ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND,
                            "the pod with the uid '%.128s' is not known, or wants no GPU", uid);
-    if (pod->state == BOUND)
-        return ath_err_set(err, -EBUSY, ATH_E_BUSY, "the pod is bound to the node '%.253s' already",
-                           pod->node->name);
-    detach(cache, pod);
+    if (pod->state == BOUND || pod->state == RESERVED)
+        return ath_err_set(err, -EBUSY, ATH_E_BUSY, "the pod %s to the node '%.253s' already",
+                           pod->state == BOUND ? "is bound" : "is being bound", pod->node->name);
     const struct node *node = find_node(cache, name);
-    if (!judge(node, &pod->wish, &verdict, &why))
+    if (pod->state == UNSURE && pod->node == node) {
+        fill_place_again(pod, out);
+        pod->was_unsure = true;
+        set_state(cache, pod, RESERVED);
+        return 0;
+    }
+    if (!judge(node, pod, &pod->wish, &verdict, &why))
         return ath_err_set(err, -EBUSY, ATH_E_BUSY, "the node '%.253s' does not fit any more: %s",
                            name, why.data);
     fill_place(node, &pod->wish, &verdict, out);
@@ -548,30 +618,123 @@ int ath_kube_cache_reserve(struct ath_kube_cache *cache, const char *uid, const 
                            struct ath_kube_place *out, struct ath_err *err)
 {
     pthread_mutex_lock(&cache->lock);
-    expire(cache);
     int status = reserve(cache, uid, node, out, err);
     pthread_mutex_unlock(&cache->lock);
     return status;
 }
 
-void ath_kube_cache_confirm(struct ath_kube_cache *cache, const char *uid)
+/* Moves a pod on from its reservation, if it still has it. */
+static void settle(struct ath_kube_cache *cache, const char *uid, enum state state)
 {
     pthread_mutex_lock(&cache->lock);
     struct pod *pod = find_pod(cache, uid);
     if (pod && pod->state == RESERVED) {
-        pod->state = BOUND;
-        pod->since_ms = cache->clock();
-        cache->reserved_count--;
+        if (state == PENDING && pod->was_unsure)
+            state = UNSURE; /* the binding before may have been made */
+        if (state == PENDING)
+            detach(cache, pod);
+        else
+            set_state(cache, pod, state);
     }
     pthread_mutex_unlock(&cache->lock);
 }
 
+void ath_kube_cache_confirm(struct ath_kube_cache *cache, const char *uid)
+{
+    settle(cache, uid, BOUND);
+}
+
 void ath_kube_cache_release(struct ath_kube_cache *cache, const char *uid)
 {
-    pthread_mutex_lock(&cache->lock);
-    release(cache, uid);
-    pthread_mutex_unlock(&cache->lock);
+    settle(cache, uid, PENDING);
 }
+
+void ath_kube_cache_doubt(struct ath_kube_cache *cache, const char *uid)
+{
+    settle(cache, uid, UNSURE);
+}
+
+/* ---- preemption ---- */
+
+static bool has_text(const struct ath_texts *texts, const char *text)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        if (!strcmp(texts->items[i], text))
+            return true;
+    return false;
+}
+
+/* A pod of a node, while victims are chosen. */
+struct guest {
+    const struct pod *pod;
+    bool is_gone;
+};
+
+static bool fits_without(const struct node *node, const struct guest *guests,
+                         const struct ath_kube_wish *wish)
+{
+    struct ath_kube_use uses[ATH_KUBE_GPUS_MAX] = { 0 };
+    struct ath_kube_verdict verdict;
+
+    for (size_t i = 0; i < node->pod_count; i++)
+        if (!guests[i].is_gone)
+            count_pod(&node->facts.machine, guests[i].pod, uses);
+    return judge_uses(node, uses, wish, &verdict, NULL);
+}
+
+/* Pods of low priority go first, and of equal ones those that were bound last. */
+static int compare_guests(const void *one, const void *other)
+{
+    const struct pod *a = ((const struct guest *)one)->pod, *b = ((const struct guest *)other)->pod;
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
+    if (a->since_ms != b->since_ms)
+        return a->since_ms > b->since_ms ? -1 : 1;
+    return strcmp(a->uid, b->uid);
+}
+
+/* Adds victims until the pod fits, then spares those that need not go: the one of the highest
+ * priority first. Returns whether the pod fits. */
+static bool choose_victims(const struct node *node, const struct ath_kube_pod *pod,
+                           struct ath_texts *victims)
+{
+    ath_auto_free struct guest *guests = ath_xalloc((node->pod_count + 1) * sizeof *guests);
+    size_t count = 0;
+
+    for (size_t i = 0; i < node->pod_count; i++)
+        guests[i] = (struct guest){ .pod = node->pods[i],
+                                    .is_gone = has_text(victims, node->pods[i]->uid) };
+    qsort(guests, node->pod_count, sizeof *guests, compare_guests);
+    bool fits = fits_without(node, guests, &pod->wish);
+    for (; !fits && count < node->pod_count && guests[count].pod->priority < pod->priority; count++)
+        if (guests[count].pod->state == BOUND && !guests[count].is_gone) {
+            guests[count].is_gone = true;
+            fits = fits_without(node, guests, &pod->wish);
+        }
+    while (fits && count--) {
+        if (!guests[count].is_gone || has_text(victims, guests[count].pod->uid))
+            continue;
+        guests[count].is_gone = false;
+        guests[count].is_gone = !fits_without(node, guests, &pod->wish);
+        if (guests[count].is_gone)
+            ath_texts_add(victims, guests[count].pod->uid);
+    }
+    return fits;
+}
+
+bool ath_kube_cache_preempt(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
+                            const char *name, struct ath_texts *victims)
+{
+    pthread_mutex_lock(&cache->lock);
+    const struct pod *last = find_pod(cache, pod->uid);
+    const struct node *node = find_node(cache, name);
+    bool fits = node && node->is_known && (!last || last->state == PENDING) &&
+                choose_victims(node, pod, victims);
+    pthread_mutex_unlock(&cache->lock);
+    return fits;
+}
+
+/* ---- counts ---- */
 
 static void count_node(const struct node *node, struct ath_kube_cache_counts *out)
 {
@@ -586,8 +749,6 @@ void ath_kube_cache_count(struct ath_kube_cache *cache, struct ath_kube_cache_co
 {
     *out = (struct ath_kube_cache_counts){ 0 };
     pthread_mutex_lock(&cache->lock);
-    expire(cache);
-    out->expired = cache->expired;
     ATH_MAP_EACH(&cache->nodes, at)
     count_node((const struct node *)*at, out);
     ATH_MAP_EACH(&cache->pods, at)
@@ -595,6 +756,7 @@ void ath_kube_cache_count(struct ath_kube_cache *cache, struct ath_kube_cache_co
         const struct pod *pod = (const struct pod *)*at;
         out->pods_pending += pod->state == PENDING;
         out->pods_reserved += pod->state == RESERVED;
+        out->pods_unsure += pod->state == UNSURE;
         out->pods_bound += pod->state == BOUND;
     }
     pthread_mutex_unlock(&cache->lock);

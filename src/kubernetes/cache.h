@@ -2,10 +2,11 @@
  * The extender's knowledge of the cluster: ComputeNodes, the pods that ask for GPUs, which GPUs
  * pods have, and reservations for pods that are being bound.
  *
- * A pod has GPUs on its node from its reservation until it is over or deleted. A reservation
- * expires unless the pod is bound. Pods that were bound before the process began are known by their
- * annotation. Any thread may call these functions; each holds the cache's lock, and none waits for
- * the network.
+ * A pod has GPUs on its node from its reservation until it is over or deleted, or until the API
+ * server has refused the binding. If the answer to a binding is lost, the pod keeps the GPUs until
+ * the API server shows what has become of it, however long that takes. Pods that were bound before
+ * the process began are known by their annotation. Any thread may call these functions; each holds
+ * the cache's lock, and none waits for the network.
  */
 #pragma once
 #include <jansson.h>
@@ -20,8 +21,9 @@ enum ath_kube_kind { ATH_KUBE_NODES, ATH_KUBE_PODS, ATH_KUBE_KINDS };
 
 struct ath_kube_cache;
 
-/* clock: milliseconds that only go forward. */
-struct ath_kube_cache *ath_kube_cache_make(uint64_t (*clock)(void), uint64_t reservation_ms);
+/* clock: milliseconds that only go forward. unsure_ms: the longest time that the API server works
+ * on a binding whose caller has gone. */
+struct ath_kube_cache *ath_kube_cache_make(uint64_t (*clock)(void), uint64_t unsure_ms);
 void ath_kube_cache_free(struct ath_kube_cache *cache);
 
 /* ---- from the API server ---- */
@@ -43,6 +45,16 @@ void ath_kube_cache_drop(struct ath_kube_cache *cache, enum ath_kube_kind kind,
 /* Whether a whole list of each kind has come. */
 bool ath_kube_cache_is_ready(struct ath_kube_cache *cache);
 
+/* Asks for a list that begins after this call. Returns its number, and whether the list with a
+ * number has ended. */
+uint64_t ath_kube_cache_want_list(struct ath_kube_cache *cache, enum ath_kube_kind kind);
+bool ath_kube_cache_has_list(struct ath_kube_cache *cache, enum ath_kube_kind kind,
+                             uint64_t number);
+
+/* Whether a list was asked for and has not begun, or only a list can tell what has become of pods.
+ */
+bool ath_kube_cache_wants_list(struct ath_kube_cache *cache, enum ath_kube_kind kind);
+
 /* ---- for the scheduler ---- */
 
 struct ath_kube_opinion {
@@ -51,9 +63,9 @@ struct ath_kube_opinion {
     int score; /* 0 to 10 */
 };
 
-/* Judges nodes by their names for a pod, and scores those that fit. The scheduler asks about a pod
- * again if binding it has failed, so a reservation of the pod ends. out: an opinion for each node;
- * why stays NULL unless wants_reasons. */
+/* Judges nodes by their names for a pod, and scores those that fit. If a binding of the pod may be
+ * on its way, only the node of that binding fits. out: an opinion for each node; why stays NULL
+ * unless wants_reasons. */
 void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
                           const char *const *names, size_t count, bool wants_reasons,
                           struct ath_kube_opinion *out);
@@ -69,21 +81,30 @@ struct ath_kube_place {
 void ath_kube_place_free(struct ath_kube_place *place);
 
 /*
- * Reserves GPUs of a node for a pod. Returns 0; -ENOENT with err if the cache does not know the pod
- * or it asks for no GPU; -EBUSY with err if the node does not fit (any more). A reservation that
- * the pod has is replaced.
+ * Reserves GPUs of a node for a pod. One of the three functions below must follow. Returns 0;
+ * -ENOENT with err if the cache does not know the pod or it asks for no GPU; -EBUSY with err if the
+ * node does not fit (any more), or the pod has a reservation or GPUs. If the answer to a binding to
+ * the same node was lost, the pod gets the same GPUs again.
  */
 int ath_kube_cache_reserve(struct ath_kube_cache *cache, const char *uid, const char *node,
                            struct ath_kube_place *out, struct ath_err *err);
 
-/* The pod with the reservation was bound, or was refused. */
+/* The pod with the reservation was bound; was refused; or its answer was lost. */
 void ath_kube_cache_confirm(struct ath_kube_cache *cache, const char *uid);
 void ath_kube_cache_release(struct ath_kube_cache *cache, const char *uid);
+void ath_kube_cache_doubt(struct ath_kube_cache *cache, const char *uid);
+
+/*
+ * Says whether a pod fits on a node if other pods are evicted. *victims: the uids of pods that go
+ * in any case. Bound pods with GPUs and a lower priority are added if needed. Returns false
+ * if the pod does not fit even then; *victims is unchanged.
+ */
+bool ath_kube_cache_preempt(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
+                            const char *name, struct ath_texts *victims);
 
 struct ath_kube_cache_counts {
-    size_t nodes, pods_pending, pods_reserved, pods_bound;
+    size_t nodes, pods_pending, pods_reserved, pods_unsure, pods_bound;
     size_t gpus, gpus_used; /* of all nodes; with at least one pod */
-    uint64_t expired;       /* reservations since the start */
 };
 
 void ath_kube_cache_count(struct ath_kube_cache *cache, struct ath_kube_cache_counts *out);

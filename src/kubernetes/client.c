@@ -180,6 +180,18 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+/* libcurl calls this function at least once a second. Another value than 0 ends the transfer. */
+static int ask_for_end(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    struct transfer *transfer = context;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    transfer->is_ended = transfer->is_ended || transfer->call->is_over(transfer->call->context);
+    return transfer->is_ended;
+}
+
 static void set_tls(const struct transfer *transfer)
 {
     const struct ath_curl *curl = transfer->client->curl;
@@ -224,6 +236,11 @@ static void set_request(struct transfer *transfer)
     ath_curl_set_transfer(curl, easy, CURLOPT_WRITEFUNCTION, take_body);
     ath_curl_set_data(curl, easy, CURLOPT_WRITEDATA, transfer);
     ath_curl_set_opener(curl, easy, open_socket);
+    if (call->is_over) {
+        ath_curl_set_number(curl, easy, CURLOPT_NOPROGRESS, 0);
+        ath_curl_set_progress(curl, easy, ask_for_end);
+        ath_curl_set_data(curl, easy, CURLOPT_XFERINFODATA, transfer);
+    }
 }
 
 static int retry_after_of(const struct transfer *transfer)

@@ -14,6 +14,9 @@
 
 enum { OK = 200, BAD_REQUEST = 400, UNAVAILABLE = 503 };
 
+static const char whole_nodes[] =
+    "the scheduler sends whole nodes: set nodeCacheCapable: true in its configuration";
+
 /* The scheduler's question about nodes. */
 struct question {
     const json_t *pod;
@@ -58,7 +61,7 @@ static const char *read_question(const json_t *body, struct question *out)
     if (!json_is_object(out->pod))
         return "the request has no Pod";
     if (!json_is_array(names) && nodes && !json_is_null(nodes))
-        return "the scheduler sends whole nodes: set nodeCacheCapable: true in its configuration";
+        return whole_nodes;
     if (json_array_size(names) > ATH_KUBE_NODES_MAX)
         return "the request has more than 65536 nodes";
     out->count = json_array_size(names);
@@ -204,6 +207,79 @@ static unsigned int prioritize(struct ath_kube_extender *extender, const json_t 
     return OK;
 }
 
+/* ---- preempt ---- */
+
+/* Reads the pods that the scheduler would evict on a node. Returns false if they are no such list.
+ */
+static bool read_victims(const json_t *node, struct ath_texts *out)
+{
+    const json_t *pods = json_object_get(node, "Pods");
+    size_t count = json_array_size(pods);
+
+    if (!json_is_object(node) || (pods && !json_is_array(pods) && !json_is_null(pods)) ||
+        count > ATH_KUBE_VICTIMS_MAX)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *uid = ath_kube_text(json_array_get(pods, i), "UID", ATH_KUBE_UID_MAX);
+        if (!uid)
+            return false;
+        ath_texts_add(out, uid);
+    }
+    return true;
+}
+
+/* Returns a node with its victims. Added victims may violate budgets (PodDisruptionBudget) that the
+ * scheduler has not counted. */
+static json_t *victims_json(const json_t *node, const struct ath_texts *victims)
+{
+    json_t *pods = json_array();
+    for (size_t i = 0; i < victims->count; i++)
+        json_array_append_new(pods, json_pack("{s:s}", "UID", victims->items[i]));
+    return json_pack("{s:o, s:I}", "Pods", pods, "NumPDBViolations",
+                     json_integer_value(json_object_get(node, "NumPDBViolations")));
+}
+
+/* Adds a node to the answer if the pod fits there without the victims. Returns false if the node's
+ * victims are none. */
+static bool preempt_node(struct ath_kube_extender *extender, const struct ath_kube_pod *pod,
+                         const char *name, const json_t *node, json_t *out)
+{
+    ATH_AUTO(ath_texts) victims = { 0 };
+
+    if (strlen(name) > ATH_KUBE_NAME_MAX || !read_victims(node, &victims))
+        return false;
+    if (!pod->wish.gpu_count || ath_kube_cache_preempt(extender->cache, pod, name, &victims))
+        json_object_set_new(out, name, victims_json(node, &victims));
+    return true;
+}
+
+/* The scheduler asks which of the nodes remain for a pod that evicts others. */
+static unsigned int preempt(struct ath_kube_extender *extender, const json_t *body,
+                            struct ath_text *out)
+{
+    json_t *nodes = json_object_get(body, "NodeNameToMetaVictims");
+    const json_t *whole = json_object_get(body, "NodeNameToVictims");
+    ATH_AUTO(ath_kube_pod) pod = { 0 };
+    struct ath_err err = { 0 };
+    const char *name;
+    json_t *node;
+
+    if (!json_is_object(nodes) && json_object_size(whole))
+        return refuse(extender, out, whole_nodes);
+    if (!json_is_object(nodes) || json_object_size(nodes) > ATH_KUBE_NODES_MAX)
+        return refuse(extender, out, "the request has no NodeNameToMetaVictims");
+    if (ath_kube_pod_read(json_object_get(body, "Pod"), &pod, &err))
+        return refuse(extender, out, err.message);
+    json_auto_t *kept = json_object();
+    json_object_foreach(nodes, name, node)
+    {
+        if (!preempt_node(extender, &pod, name, node, kept))
+            return refuse(extender, out, "NodeNameToMetaVictims is no list of pods for each node");
+    }
+    write_json(json_pack("{s:O}", "NodeNameToMetaVictims", kept), out);
+    return OK;
+}
+
 /* ---- bind ---- */
 
 /* Whether a name can stand in a path: letters, digits, '-' and '.' as Kubernetes allows. */
@@ -226,7 +302,7 @@ static unsigned int bind_pod(struct ath_kube_extender *extender, const json_t *b
 
     if (!is_name(binding.name) || !is_name(binding.space) || !binding.uid || !is_name(binding.node))
         return refuse(extender, out, "the request names no pod, namespace, uid or node");
-    int status = ath_kube_bind(extender->api, extender->cache, &binding, &err);
+    int status = ath_kube_bind(extender->api, extender->cache, extender->lease, &binding, &err);
     if (status)
         ath_kube_figures_refuse(&extender->figures, ATH_KUBE_REFUSED_BINDING, 1);
     write_json(json_pack("{s:o}", "Error", words(status ? err.message : "")), out);
@@ -241,7 +317,7 @@ typedef unsigned int answer(struct ath_kube_extender *extender, const json_t *bo
 unsigned int ath_kube_extender_answer(struct ath_kube_extender *extender, enum ath_kube_verb verb,
                                       const char *body, size_t length, struct ath_text *out)
 {
-    static answer *const answers[ATH_KUBE_VERBS] = { filter, prioritize, bind_pod };
+    static answer *const answers[ATH_KUBE_VERBS] = { filter, prioritize, preempt, bind_pod };
     uint64_t begin_ns = ath_now_ns();
     json_auto_t *json = NULL;
 
@@ -252,6 +328,8 @@ unsigned int ath_kube_extender_answer(struct ath_kube_extender *extender, enum a
     json = length <= ATH_KUBE_BODY_MAX ? json_loadb(body, length, JSON_ALLOW_NUL, NULL) : NULL;
     if (!json_is_object(json))
         return refuse(extender, out, "the body is no JSON object, or larger than 8 MiB");
+    if (extender->lease && verb != ATH_KUBE_PRIORITIZE)
+        ath_kube_lease_want(extender->lease);
     unsigned int status = answers[verb](extender, json, out);
     ath_kube_figures_time(&extender->figures, verb, ath_now_ns() - begin_ns);
     return status;

@@ -17,6 +17,12 @@ static unsigned int answer_prioritize(void *self, const char *body, size_t lengt
     return ath_kube_extender_answer(self, ATH_KUBE_PRIORITIZE, body, length, out);
 }
 
+static unsigned int answer_preempt(void *self, const char *body, size_t length,
+                                   struct ath_text *out)
+{
+    return ath_kube_extender_answer(self, ATH_KUBE_PREEMPT, body, length, out);
+}
+
 static unsigned int answer_bind(void *self, const char *body, size_t length, struct ath_text *out)
 {
     return ath_kube_extender_answer(self, ATH_KUBE_BIND, body, length, out);
@@ -30,7 +36,8 @@ static unsigned int show_metrics(void *self, const char *body, size_t length, st
     (void)length;
 
     ath_kube_cache_count(extender->cache, &counts);
-    ath_kube_figures_write(&extender->figures, &counts, out);
+    bool is_holder = !extender->lease || ath_kube_lease_is_held(extender->lease);
+    ath_kube_figures_write(&extender->figures, &counts, is_holder, out);
     return OK;
 }
 
@@ -63,6 +70,7 @@ static const char type_of_json[] = "application/json", type_of_text[] = "text/pl
 const struct ath_kube_page ath_kube_extender_pages[] = {
     { "POST", "/filter", type_of_json, false, answer_filter },
     { "POST", "/prioritize", type_of_json, false, answer_prioritize },
+    { "POST", "/preempt", type_of_json, false, answer_preempt },
     { "POST", "/bind", type_of_json, false, answer_bind },
     { "GET", "/metrics", "text/plain; version=0.0.4", false, show_metrics },
     { "GET", "/healthz", type_of_text, true, show_health },

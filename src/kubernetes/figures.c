@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-static const char *const verbs[ATH_KUBE_VERBS] = { "filter", "prioritize", "bind" };
+static const char *const verbs[ATH_KUBE_VERBS] = { "filter", "prioritize", "preempt", "bind" };
 static const char *const refusals[ATH_KUBE_REFUSALS] = { "request", "pod", "busy", "hopeless",
                                                          "binding" };
 
@@ -60,7 +60,8 @@ static void write_gauge(struct ath_text *out, const char *name, const char *help
 }
 
 void ath_kube_figures_write(const struct ath_kube_figures *figures,
-                            const struct ath_kube_cache_counts *counts, struct ath_text *out)
+                            const struct ath_kube_cache_counts *counts, bool is_holder,
+                            struct ath_text *out)
 {
     ath_text_add(out, "# HELP aitherion_scheduler_request_seconds Time of a request of the "
                       "scheduler.\n# TYPE aitherion_scheduler_request_seconds histogram\n");
@@ -71,6 +72,8 @@ void ath_kube_figures_write(const struct ath_kube_figures *figures,
     for (size_t i = 0; i < ATH_KUBE_REFUSALS; i++)
         ath_text_add(out, "aitherion_scheduler_refusals_total{reason=\"%s\"} %" PRIu64 "\n",
                      refusals[i], __atomic_load_n(&figures->refusals[i], __ATOMIC_RELAXED));
+    write_gauge(out, "aitherion_scheduler_holds_lease", "Whether this extender may bind pods",
+                is_holder);
     write_gauge(out, "aitherion_scheduler_nodes", "Nodes with a ComputeNode", counts->nodes);
     write_gauge(out, "aitherion_scheduler_gpus", "GPUs of these nodes", counts->gpus);
     write_gauge(out, "aitherion_scheduler_gpus_used", "GPUs that at least one pod has",
@@ -80,9 +83,6 @@ void ath_kube_figures_write(const struct ath_kube_figures *figures,
     write_gauge(out, "aitherion_scheduler_pods_reserved", "Pods that are being bound",
                 counts->pods_reserved);
     write_gauge(out, "aitherion_scheduler_pods_bound", "Pods that have GPUs", counts->pods_bound);
-    ath_text_add(out,
-                 "# HELP aitherion_scheduler_reservations_expired_total Reservations whose pods "
-                 "were not bound in time.\n# TYPE aitherion_scheduler_reservations_expired_total "
-                 "counter\naitherion_scheduler_reservations_expired_total %" PRIu64 "\n",
-                 counts->expired);
+    write_gauge(out, "aitherion_scheduler_pods_unsure", "Pods whose binding got no answer",
+                counts->pods_unsure);
 }

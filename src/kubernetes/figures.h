@@ -5,7 +5,13 @@
 #include "base/text.h"
 #include "kubernetes/cache.h"
 
-enum ath_kube_verb { ATH_KUBE_FILTER, ATH_KUBE_PRIORITIZE, ATH_KUBE_BIND, ATH_KUBE_VERBS };
+enum ath_kube_verb {
+    ATH_KUBE_FILTER,
+    ATH_KUBE_PRIORITIZE,
+    ATH_KUBE_PREEMPT,
+    ATH_KUBE_BIND,
+    ATH_KUBE_VERBS
+};
 
 /* Why a request or a node was refused. */
 enum ath_kube_refusal {
@@ -28,13 +34,15 @@ struct ath_kube_figures {
     uint64_t refusals[ATH_KUBE_REFUSALS];
 };
 
-/* Returns "filter", "prioritize", "bind". */
+/* Returns "filter", "prioritize", "preempt", "bind". */
 const char *ath_kube_verb_word(enum ath_kube_verb verb);
 
 void ath_kube_figures_time(struct ath_kube_figures *figures, enum ath_kube_verb verb, uint64_t ns);
 void ath_kube_figures_refuse(struct ath_kube_figures *figures, enum ath_kube_refusal refusal,
                              size_t count);
 
-/* Writes the page in Prometheus' text format 0.0.4. */
+/* Writes the page in Prometheus' text format 0.0.4. is_holder: whether this process may bind pods.
+ */
 void ath_kube_figures_write(const struct ath_kube_figures *figures,
-                            const struct ath_kube_cache_counts *counts, struct ath_text *out);
+                            const struct ath_kube_cache_counts *counts, bool is_holder,
+                            struct ath_text *out);

@@ -13,6 +13,7 @@ libadmin_a_SOURCES += \
 	src/kubernetes/http.c src/kubernetes/http.h \
 	src/kubernetes/inject.c src/kubernetes/inject.h \
 	src/kubernetes/judge.c src/kubernetes/judge.h \
+	src/kubernetes/lease.c src/kubernetes/lease.h \
 	src/kubernetes/pod.c src/kubernetes/pod.h \
 	src/kubernetes/quantity.c src/kubernetes/quantity.h \
 	src/kubernetes/report.c src/kubernetes/report.h \

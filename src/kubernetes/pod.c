@@ -3,6 +3,7 @@
 #include "kubernetes/pod.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,6 +296,8 @@ int ath_kube_pod_read(const json_t *json, struct ath_kube_pod *out, struct ath_e
     out->space = ath_xstrdup(space);
     out->uid = ath_xstrdup(uid);
     out->node = ath_xstrdup(ath_kube_text(spec, "nodeName", ATH_KUBE_NAME_MAX));
+    json_int_t priority = json_integer_value(json_object_get(spec, "priority"));
+    out->priority = priority >= INT_MIN && priority <= INT_MAX ? (int)priority : 0;
     out->is_over = phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
     if (gpus)
         read_gpus(gpus, &out->gpus);

@@ -50,6 +50,7 @@ struct ath_kube_wish {
 struct ath_kube_pod {
     char *name, *space, *uid; /* space: the namespace */
     char *node;               /* NULL: none yet */
+    int priority;             /* a larger one may evict a smaller one */
     bool is_over;             /* Succeeded or Failed */
     struct ath_kube_wish wish;
     struct ath_texts gpus; /* of the annotation */

@@ -207,6 +207,12 @@ static int take_line(void *context, const char *line, size_t length)
     return stream->status;
 }
 
+static bool is_list_wanted(void *context)
+{
+    const struct ath_kube_watch *watch = ((const struct stream *)context)->watch;
+    return ath_kube_cache_wants_list(watch->cache, watch->kind);
+}
+
 static int follow(struct ath_kube_watch *watch, int *retry_after_s, struct ath_err *err)
 {
     ATH_AUTO(ath_text) query = { 0 };
@@ -222,6 +228,7 @@ static int follow(struct ath_kube_watch *watch, int *retry_after_s, struct ath_e
                                         .answer_max = LINE_BYTES_MAX,
                                         .timeout_ms = WATCH_MS,
                                         .on_line = take_line,
+                                        .is_over = is_list_wanted,
                                         .context = &stream };
     int status = watch->api->call(watch->api->self, &call, &reply, err);
     *retry_after_s = reply.retry_after_s;
@@ -229,6 +236,8 @@ static int follow(struct ath_kube_watch *watch, int *retry_after_s, struct ath_e
         watch->failures = 0;
     if (stream.status)
         return stream.status;
+    if (is_list_wanted(&stream))
+        return 0;
     if (status || reply.status == 200)
         return status ? status : (stream.line_count ? 0 : 1);
     /* etcd 3.4 cannot send bookmarks, and the server then answers 500. */
@@ -263,6 +272,8 @@ unsigned int ath_kube_watch_step(struct ath_kube_watch *watch, struct ath_err *e
     int retry_after_s = 0;
 
     *err = (struct ath_err){ 0 };
+    if (ath_kube_cache_wants_list(watch->cache, watch->kind))
+        forget_version(watch);
     int status =
         watch->version ? follow(watch, &retry_after_s, err) : list(watch, &retry_after_s, err);
     if (!status)

@@ -1,7 +1,8 @@
 /*
  * Keeps the cache in step with the API server: lists a resource, then watches it from the list's
  * version on. A watch that fails goes on at the last version; a version that the server has
- * forgotten (410) begins a list again. After failures the waits grow to half a minute.
+ * forgotten (410) begins a list again, and so does the cache if it wants a list. After failures the
+ * waits grow to half a minute.
  */
 #pragma once
 #include <stdint.h>

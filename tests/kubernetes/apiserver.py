@@ -1,4 +1,4 @@
-"""A fake API server of Kubernetes: lists and watches of pods and ComputeNodes, bindings, merge patches, and faults on demand."""
+"""A fake API server of Kubernetes: lists and watches of pods and ComputeNodes, bindings, Leases, merge patches, and faults on demand."""
 import contextlib
 import http.server
 import json
@@ -34,9 +34,12 @@ class Cluster:
         self.oldest = 0  # versions before this one are gone: 410
         self.objects = {PODS: {}, NODES: {}, HOSTS: {}}
         self.events = []  # (version, path, event)
+        self.leases = {}  # by path
         self.faults = []  # what the next requests get: a status of HTTP, or bytes instead of an answer
         self.requests = []  # (method, path)
         self.bindings = []  # bodies
+        self.lost_answers = 0  # bindings that are made, but get no answer
+        self.is_mute = False  # watches bring nothing more
         self.tokens = set()
         self.watchers = set()
         self.is_closed = False
@@ -71,6 +74,25 @@ class Cluster:
     def pod(self, name):
         with self.changed:
             return self.objects[PODS].get(name)
+
+    def put_lease(self, path, body, is_new):
+        """Returns (status, object). An object is replaced only if its version is the body's."""
+        with self.changed:
+            old = self.leases.get(path)
+            if (old is None) != is_new:
+                return (409, {"message": "already exists"}) if is_new else (404, {"message": "not found"})
+            if old and body["metadata"].get("resourceVersion") != old["metadata"]["resourceVersion"]:
+                return 409, {"message": "the object has been modified"}
+            self.version += 1
+            body["metadata"]["resourceVersion"] = str(self.version)
+            self.leases[path] = body
+            self.changed.notify_all()
+            return 200, body
+
+    def holder(self):
+        """The identity in the only Lease; None: it is free."""
+        with self.changed:
+            return next((lease["spec"].get("holderIdentity") for lease in self.leases.values()), None)
 
     def delete_pod(self, name):
         self.put(PODS, name, self.pod(name), "DELETED")
@@ -141,9 +163,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def fault(self):
-        """Answers with a fault, if one is due."""
+        """Answers with a fault, if one is due. The Lease has faults of its own only."""
         with self.cluster.changed:
-            fault = self.cluster.faults.pop(0) if self.cluster.faults else None
+            fault = self.cluster.faults.pop(0) if self.cluster.faults and "/leases" not in self.path else None
         if fault is None:
             return False
         if isinstance(fault, bytes):
@@ -167,7 +189,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = dict(urllib.parse.parse_qsl(url.query))
         if not self.is_welcome():
             return
-        if url.path not in self.cluster.objects:
+        if "/leases/" in url.path:
+            lease = self.cluster.leases.get(url.path)
+            self.send(200 if lease else 404, lease or {"kind": "Status", "message": "not found", "code": 404})
+        elif url.path not in self.cluster.objects:
             pod = self.cluster.pod(url.path.rsplit("/", 1)[-1])
             self.send(200 if pod else 404, pod or {"kind": "Status", "message": "not found", "code": 404})
         elif "watch" in query:
@@ -196,7 +221,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while True:
                 with cluster.changed:
                     cluster.changed.wait_for(lambda: cluster.is_closed or self not in cluster.watchers or version < cluster.oldest
-                                             or any(event[0] > version and event[1] == path for event in cluster.events))
+                                             or not cluster.is_mute and any(event[0] > version and event[1] == path for event in cluster.events))
                     if cluster.is_closed or self not in cluster.watchers:
                         break
                     if version < cluster.oldest:
@@ -220,9 +245,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if not self.is_welcome():
             return
+        if self.path.endswith("/leases"):
+            self.send(*self.cluster.put_lease(f"{self.path}/{body['metadata']['name']}", body, True))
+            return
         words = self.path.split("/")
-        status, message = self.cluster.bind(words[-2], body) if words[-1] == "binding" else self.cluster.create(self.path, body)
-        self.finish_change(status, message)
+        if words[-1] != "binding":
+            self.finish_change(*self.cluster.create(self.path, body))
+            return
+        status, message = self.cluster.bind(words[-2], body)
+        with self.cluster.changed:
+            is_lost = self.cluster.lost_answers > 0
+            self.cluster.lost_answers -= is_lost
+        if is_lost:
+            self.close_connection = True
+        else:
+            self.finish_change(status, message)
 
     def do_PATCH(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -237,6 +274,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def finish_change(self, status, message):
         self.send(status, {"kind": "Status", "status": "Success" if status < 300 else "Failure", "message": message, "code": status})
+
+    def do_PUT(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.is_welcome():
+            self.send(*self.cluster.put_lease(self.path, body, False))
 
 
 class Server(http.server.ThreadingHTTPServer):

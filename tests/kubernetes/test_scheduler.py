@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """aitherion kubernetes scheduler against a fake API server: pods from filter to binding, restarts, and an API server that fails."""
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
@@ -8,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
@@ -29,10 +31,10 @@ def kubeconfig(url, cluster="", user="{}"):
 class Extender:
     """The process under test, and questions to it."""
 
-    def __init__(self, config, *words, context=None):
+    def __init__(self, config, *words, context=None, port=0):
         self.context = context
         self.errors = []
-        self.process = subprocess.Popen([harness.binary(), "-v", "kubernetes", "scheduler", "--listen", "127.0.0.1:0", "--kubeconfig", config, *words],
+        self.process = subprocess.Popen([harness.binary(), "-v", "kubernetes", "scheduler", "--listen", f"127.0.0.1:{port}", "--kubeconfig", config, *words],
                                         env=harness.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         if not line:
@@ -105,11 +107,16 @@ class Base(unittest.TestCase):
         self.addCleanup(self.server.close)
         self.extender = None
 
-    def start(self, *words):
-        self.extender = Extender(kubeconfig(self.server.url), *words)
+    def start(self, *words, port=0):
+        self.extender = Extender(kubeconfig(self.server.url), *words, port=port)
         self.addCleanup(self.end_extender, self.extender)
         harness.wait_until(self.extender.is_ready)
         return self.extender
+
+    def lead(self, extender):
+        """Has the extender take the Lease, and list the pods after that, by a pod without GPUs."""
+        self.assertEqual(extender.bind(self.cluster.add_pod(f"without-{extender.port}"), "elsewhere"), "")
+        self.cluster.bindings.clear()
 
     @staticmethod
     def end_extender(extender):
@@ -185,7 +192,7 @@ class Restarts(Base):
         one, two = (self.cluster.add_pod(name, {"aitherion.io/gpu": "1"}) for name in "ab")
         self.assertEqual(first.schedule(one, ["n"]), ("n", ""))
         self.assertEqual(first.end(9), -9)
-        second = self.start()
+        second = self.start(port=first.port)  # of the same identity, so that the Lease is soon its own
         self.assertEqual(second.schedule(two, ["n"]), ("n", ""))
         self.assertNotEqual(self.gpus("a"), self.gpus("b"))
 
@@ -193,16 +200,139 @@ class Restarts(Base):
         self.assertEqual(self.start().end(), 0)
 
 
+    def test_an_extender_that_ends_gives_its_lease_back(self):
+        extender = self.start()
+        self.lead(extender)
+        self.assertIn(f"127.0.0.1:{extender.port}_net:", self.cluster.holder())
+        self.assertEqual(extender.end(), 0)
+        self.assertIsNone(self.cluster.holder())
+
+
+def overbooked(cluster):
+    """Returns the GPUs that several pods have, of pods that want whole GPUs."""
+    owners = {}
+    with cluster.changed:
+        for pod in cluster.objects[apiserver.PODS].values():
+            for gpu in pod["metadata"]["annotations"].get("aitherion.io/gpus", "").split(","):
+                owners.setdefault(gpu, []).append(pod["metadata"]["name"])
+    owners.pop("", None)
+    return {gpu: names for gpu, names in owners.items() if len(names) > 1}
+
+
+class Two(Base):
+    """Two extenders that are asked at once: only the holder of the Lease binds, and no GPU has two pods."""
+
+    def test_only_the_holder_binds(self):
+        self.cluster.add_node("n", 8)
+        first, second = self.start(), self.start()
+        self.lead(first)
+        pods = [self.cluster.add_pod(f"p{i}", {"aitherion.io/gpu": "1"}) for i in range(8)]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda i: (first, second)[i % 2].bind(pods[i], "n"), range(8)))
+        self.assertEqual(answers[::2], [""] * 4)
+        for answer in answers[1::2]:
+            self.assertIn("the extender '" + self.cluster.holder() + "' holds it", answer)
+        self.assertEqual(overbooked(self.cluster), {})
+        self.assertEqual((first.metric("aitherion_scheduler_holds_lease"), second.metric("aitherion_scheduler_holds_lease")), (1, 0))
+
+    def test_the_next_one_binds_after_the_first_was_killed(self):
+        self.cluster.add_node("n", 4)
+        first, second = self.start(), self.start()
+        pods = [self.cluster.add_pod(f"p{i}", {"aitherion.io/gpu": "1"}) for i in range(5)]
+        self.assertEqual(first.schedule(pods[0], ["n"]), ("n", ""))
+        first.end(9)
+        harness.wait_until(lambda: second.bind(pods[1], "n") == "")
+        for pod in pods[2:4]:
+            self.assertEqual(second.schedule(pod, ["n"]), ("n", ""))
+        self.assertIn("0 of 4 have room", second.schedule(pods[4], ["n"])["n"])
+        self.assertEqual(overbooked(self.cluster), {})
+
+    def test_the_next_one_knows_what_the_last_has_bound(self):
+        """Its watch of pods hangs: so only a list can tell it."""
+        self.cluster.add_node("n", 2)
+        first = self.start()
+        second = self.start()
+        one, two = (self.cluster.add_pod(name, {"aitherion.io/gpu": "1"}) for name in "ab")
+        harness.wait_until(lambda: second.metric("aitherion_scheduler_pods_pending") == 2)
+        self.cluster.is_mute = True
+        self.assertEqual(first.bind(one, "n"), "")
+        first.end()
+        harness.wait_until(lambda: second.bind(two, "n") == "")
+        self.assertEqual(overbooked(self.cluster), {})
+
+
+class Load(Base):
+    """Programs that are killed while pods are bound."""
+
+    def run_pods(self, count, node_names, ask, step):
+        """Schedules pods from several threads until each is bound; calls step(number of bound pods) meanwhile."""
+        pods = [self.cluster.add_pod(f"p{i}", {"aitherion.io/gpu": "1"}) for i in range(count)]
+
+        def bind(pod):
+            while "nodeName" not in self.cluster.pod(pod["metadata"]["name"])["spec"]:
+                with contextlib.suppress(OSError, http.client.HTTPException, AssertionError):
+                    ask().schedule(pod, node_names)
+                time.sleep(0.05)
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            futures = [pool.submit(bind, pod) for pod in pods]
+            done = 0
+            while done < count:
+                self.assertFalse([future.exception() for future in futures if future.done() and future.exception()])
+                done = len(self.cluster.bindings)
+                step(done)
+                time.sleep(0.02)
+        self.assertEqual(overbooked(self.cluster), {})
+
+    def test_a_killed_extender(self):
+        for i in range(4):
+            self.cluster.add_node(f"n{i}", 16)
+        current = [self.start()]
+        kills = [10, 30]
+
+        def step(done):
+            if kills and done >= kills[0]:
+                kills.pop(0)
+                current[0].end(9)
+                current[0] = self.start(port=current[0].port)
+
+        self.run_pods(64, [f"n{i}" for i in range(4)], lambda: current[0], step)
+        self.assertEqual(kills, [])
+        harness.wait_until(lambda: current[0].metric("aitherion_scheduler_gpus_used") == 64)
+
+    def test_an_api_server_that_is_killed_and_loses_answers(self):
+        for i in range(4):
+            self.cluster.add_node(f"n{i}", 16)
+        extender = self.start()
+        port = self.server.server_address[1]
+        kills = [10, 30]
+        self.cluster.lost_answers = 5
+
+        def step(done):
+            if kills and done >= kills[0]:
+                kills.pop(0)
+                self.server.close()
+                time.sleep(0.5)
+                self.server = apiserver.Server(self.cluster, port)
+                self.addCleanup(self.server.close)
+
+        self.run_pods(64, [f"n{i}" for i in range(4)], lambda: extender, step)
+        self.assertEqual((kills, self.cluster.lost_answers), ([], 0))
+        harness.wait_until(lambda: extender.metric("aitherion_scheduler_gpus_used") == 64)
+        self.assertEqual(extender.metric("aitherion_scheduler_pods_unsure"), 0)
+
+
 class Faults(Base):
     def test_an_api_server_that_goes_away_and_comes_back(self):
         self.cluster.add_node("n", 1)
         extender = self.start()
         pod = self.cluster.add_pod("a", {"aitherion.io/gpu": "1"})
+        self.lead(extender)
         port = self.server.server_address[1]
         harness.wait_until(lambda: extender.metric("aitherion_scheduler_pods_pending") == 1)
         self.server.close()
         self.assertIn("does not answer", extender.bind(pod, "n"))
-        self.assertEqual(extender.metric("aitherion_scheduler_pods_reserved"), 1)
+        self.assertEqual(extender.metric("aitherion_scheduler_pods_unsure"), 1)
         self.cluster.add_node("m", 1)
         self.server = apiserver.Server(self.cluster, port)
         self.addCleanup(self.server.close)
@@ -225,6 +355,7 @@ class Faults(Base):
         extender = self.start()
         pod = self.cluster.add_pod("a", {"aitherion.io/gpu": "1"})
         harness.wait_until(lambda: extender.metric("aitherion_scheduler_pods_pending") == 1)
+        self.lead(extender)
         self.cluster.faults = [403]
         self.assertIn("fault 403", extender.bind(pod, "n"))
         self.assertEqual(extender.metric("aitherion_scheduler_gpus_used"), 0)
@@ -236,7 +367,7 @@ class Faults(Base):
         extender = self.start()
         for method, path, body, status in (("GET", "/filter", None, 405), ("POST", "/metrics", b"", 405), ("POST", "/nothing", b"", 404),
                                            ("POST", "/filter", b"", 400), ("POST", "/filter", b"\xff" * 1000, 400),
-                                           ("POST", "/filter", b"[" * 200000, 400), ("POST", "/bind", b"{}", 400),
+                                           ("POST", "/filter", b"[" * 200000, 400), ("POST", "/bind", b"{}", 400), ("POST", "/preempt", b"{}", 400),
                                            ("POST", "/filter", b" " * ((8 << 20) + 1), 413)):
             self.assertEqual(extender.ask(method, path, body)[0], status, (method, path))
         pod = self.cluster.add_pod("a", {"aitherion.io/gpu": "1"})

@@ -591,21 +591,93 @@ TEST(gpus_are_reserved_until_the_pod_is_deleted)
     ck_assert_int_eq(reserve("2", "n", "n-0, n-1"), 0);
 }
 
-TEST(a_reservation_expires)
+static void begin_and_end(enum ath_kube_kind kind)
+{
+    ath_kube_cache_begin(cache, kind);
+    ath_kube_cache_end(cache, kind);
+}
+
+/* A list of pods that shows pod "1" without a node. */
+static void list_unbound(void)
+{
+    ath_kube_cache_begin(cache, ATH_KUBE_PODS);
+    put_whole_pod("1", NULL, "1", NULL);
+    ath_kube_cache_end(cache, ATH_KUBE_PODS);
+}
+
+TEST(a_reservation_lasts_as_long_as_its_call)
 {
     put(ATH_KUBE_NODES, node_json("n", 1, 0, 0, 100));
     put_whole_pod("1", NULL, "1", NULL);
     put_whole_pod("2", NULL, "1", NULL);
     ck_assert_int_eq(reserve("1", "n", "n-0"), 0);
-    clock_ms += 29999;
-    ck_assert_int_eq(reserve("2", "n", ""), -EBUSY);
-    clock_ms += 501; /* expired, and looked for again */
-    ck_assert_int_eq(reserve("2", "n", "n-0"), 0);
+    clock_ms += 1000000;
+    list_unbound();
+    begin_and_end(ATH_KUBE_PODS);
+    ck_assert_int_eq(reserve("1", "n", ""), -EBUSY);
+    ck_assert(!ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
     struct ath_kube_cache_counts counts;
     ath_kube_cache_count(cache, &counts);
-    ck_assert_uint_eq(counts.expired, 1);
-    ck_assert_uint_eq(counts.pods_pending, 1);
     ck_assert_uint_eq(counts.pods_reserved, 1);
+}
+
+TEST(a_pod_whose_answer_was_lost_keeps_its_gpus_until_a_late_list_shows_it_unbound)
+{
+    put(ATH_KUBE_NODES, node_json("n", 1, 0, 0, 100));
+    put_whole_pod("1", NULL, "1", NULL);
+    ck_assert_int_eq(reserve("1", "n", "n-0"), 0);
+    ath_kube_cache_doubt(cache, "1");
+    clock_ms += 29999;
+    list_unbound();
+    put_whole_pod("1", NULL, "1", NULL);
+    ck_assert_uint_eq(used(), 1);
+    ck_assert(!ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    clock_ms += 29999;
+    ck_assert(!ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    clock_ms += 1; /* 30 s after the last list, too */
+    ck_assert(ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    ck_assert(!ath_kube_cache_wants_list(cache, ATH_KUBE_NODES));
+    ck_assert_uint_eq(used(), 1);
+    list_unbound();
+    ck_assert_uint_eq(used(), 0);
+    ck_assert(!ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+}
+
+TEST(a_pod_whose_answer_was_lost_goes_to_the_same_gpus_again)
+{
+    put(ATH_KUBE_NODES, node_json("n", 2, 300, 100, 100));
+    put(ATH_KUBE_NODES, node_json("m", 2, 300, 100, 100));
+    put_whole_pod("0", NULL, "1", NULL);
+    put_whole_pod("1", NULL, "1", NULL);
+    ck_assert_int_eq(reserve("0", "n", "n-0"), 0);
+    ck_assert_int_eq(reserve("1", "n", "n-1"), 0);
+    ath_kube_cache_doubt(cache, "1");
+    ath_kube_cache_release(cache, "0");
+    ck_assert_int_eq(reserve("1", "m", ""), -EBUSY);
+    ck_assert_int_eq(reserve("1", "n", "n-1"), 0);
+    ath_kube_cache_release(cache, "1"); /* the first binding may have been made all the same */
+    ck_assert_uint_eq(used(), 1);
+    ck_assert_int_eq(reserve("1", "n", "n-1"), 0);
+    ath_kube_cache_confirm(cache, "1");
+    ath_kube_cache_doubt(cache, "1");
+    ck_assert_int_eq(reserve("1", "n", ""), -EBUSY);
+    ck_assert_uint_eq(used(), 1);
+}
+
+TEST(a_list_can_be_asked_for)
+{
+    begin_and_end(ATH_KUBE_PODS);
+    ck_assert(!ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    ath_kube_cache_begin(cache, ATH_KUBE_PODS);
+    uint64_t number = ath_kube_cache_want_list(cache, ATH_KUBE_PODS);
+    ath_kube_cache_end(cache, ATH_KUBE_PODS); /* it had begun before */
+    ck_assert(!ath_kube_cache_has_list(cache, ATH_KUBE_PODS, number));
+    ck_assert(ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    ath_kube_cache_begin(cache, ATH_KUBE_PODS);
+    ck_assert(!ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    ck_assert(!ath_kube_cache_has_list(cache, ATH_KUBE_PODS, number));
+    ath_kube_cache_end(cache, ATH_KUBE_PODS);
+    ck_assert(ath_kube_cache_has_list(cache, ATH_KUBE_PODS, number));
 }
 
 TEST(a_refused_binding_frees_the_gpus)
@@ -690,7 +762,8 @@ struct recorded {
 static struct {
     const struct recorded *answers;
     size_t count, at;
-    char *body; /* of the last request with one */
+    uint64_t passing_ms; /* that each call takes */
+    char *body;          /* of the last request with one */
     char *path;
 } fake;
 
@@ -705,6 +778,7 @@ static int answer(void *self, const struct ath_kube_call *call, struct ath_kube_
                       recorded->path);
     free(fake.path);
     fake.path = ath_xstrdup(call->path);
+    clock_ms += fake.passing_ms;
     if (call->body) {
         free(fake.body);
         fake.body = ath_xstrdup(call->body);
@@ -894,10 +968,8 @@ static struct ath_kube_extender extender;
 static void make_ready(void)
 {
     extender = (struct ath_kube_extender){ .cache = cache, .api = &api };
-    for (int kind = 0; kind < ATH_KUBE_KINDS; kind++) {
-        ath_kube_cache_begin(cache, (enum ath_kube_kind)kind);
-        ath_kube_cache_end(cache, (enum ath_kube_kind)kind);
-    }
+    for (int kind = 0; kind < ATH_KUBE_KINDS; kind++)
+        begin_and_end((enum ath_kube_kind)kind);
 }
 
 /* Returns the answer as JSON; NULL if the status of HTTP is not 200. */
@@ -1057,7 +1129,7 @@ TEST(bind_does_not_take_a_pod_of_the_same_name)
                "{\"Error\":\"the pod 'pod-1' is another one than the scheduler's\"}");
 }
 
-TEST(a_binding_that_is_refused_frees_and_one_that_is_lost_expires)
+TEST(a_binding_that_is_refused_frees_and_one_that_is_lost_is_looked_for)
 {
     make_ready();
     put(ATH_KUBE_NODES, node_json("n1", 1, 0, 0, 100));
@@ -1072,6 +1144,7 @@ TEST(a_binding_that_is_refused_frees_and_one_that_is_lost_expires)
     check_json(ask(ATH_KUBE_BIND, BIND, 200), "{\"Error\":\"no connection\"}");
     ck_assert_uint_eq(used(), 1);
     clock_ms += 30000;
+    list_unbound();
     ck_assert_uint_eq(used(), 0);
     ANSWERS(SAYS(NULL, 500, "\xff\xfe"));
     check_json(ask(ATH_KUBE_BIND, BIND, 200),
@@ -1096,17 +1169,346 @@ TEST(a_busy_server_is_asked_three_times)
                "have room now\"}");
 }
 
-TEST(a_pod_that_is_filtered_again_has_lost_its_reservation)
+TEST(a_pod_that_may_be_bound_fits_only_there)
 {
     make_ready();
     put(ATH_KUBE_NODES, node_json("n1", 1, 0, 0, 100));
+    put(ATH_KUBE_NODES, node_json("n2", 1, 0, 0, 100));
     put_whole_pod("1", NULL, "1", NULL);
     ck_assert_int_eq(reserve("1", "n1", "n1-0"), 0);
+    ath_kube_cache_doubt(cache, "1");
     ath_auto_free char *body =
-        question(pod_json("1", "\"aitherion.io/gpu\":\"1\"", "", NULL), "[\"n1\"]");
+        question(pod_json("1", "\"aitherion.io/gpu\":\"1\"", "", NULL), "[\"n1\",\"n2\"]");
     check_json(ask(ATH_KUBE_FILTER, body, 200),
-               "{\"Nodes\":null,\"NodeNames\":[\"n1\"],\"FailedNodes\":{},"
+               "{\"Nodes\":null,\"NodeNames\":[\"n1\"],\"FailedNodes\":{\"n2\":\"a binding of "
+               "the pod to the node 'n1' may be on its way\"},"
                "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
+}
+
+/* ---- the lease ---- */
+
+static struct ath_kube_lease lease;
+
+static void make_lease(void)
+{
+    make_ready();
+    lease = (struct ath_kube_lease){
+        .api = &api, .cache = cache, .space = "s", .name = "l", .identity = "me", .clock = now
+    };
+    ath_kube_lease_begin(&lease);
+    extender.lease = &lease;
+}
+
+static unsigned int step_lease(void)
+{
+    struct ath_err err;
+    return ath_kube_lease_step(&lease, &err);
+}
+
+/* Whether a call of so many milliseconds may be sent now. */
+static bool may_call(int call_ms)
+{
+    struct ath_err err;
+    int status = ath_kube_lease_enter(&lease, call_ms, 0, &err);
+    if (!status)
+        ath_kube_lease_leave(&lease);
+    return !status;
+}
+
+#define LEASE "/apis/coordination.k8s.io/v1/namespaces/s/leases"
+#define LEASE_OF(version, holder)                                                                  \
+    "{\"metadata\":{\"resourceVersion\":\"" version "\"},\"spec\":{" holder                        \
+    "\"leaseDurationSeconds\":15,\"leaseTransitions\":7}}"
+#define HOLDER(name) "\"holderIdentity\":\"" name "\","
+
+static void take_lease(void)
+{
+    ANSWERS(SAYS(LEASE "/l", 404, NULL), SAYS(LEASE, 201, LEASE_OF("1", HOLDER("me"))));
+    ath_kube_lease_want(&lease);
+    ck_assert_uint_eq(step_lease(), ATH_KUBE_LEASE_MS / 3);
+    ck_assert_uint_eq(fake.at, 2);
+}
+
+TEST(the_lease_is_taken_when_a_request_comes_and_after_a_list)
+{
+    make_lease();
+    ANSWERS(SAYS(NULL, 500, NULL));
+    step_lease();
+    ck_assert_uint_eq(fake.at, 0);
+    take_lease();
+    json_auto_t *body = json_of(fake.body);
+    const json_t *spec = json_object_get(body, "spec");
+    ck_assert_str_eq(json_string_value(json_object_get(spec, "holderIdentity")), "me");
+    ck_assert_int_eq(json_integer_value(json_object_get(spec, "leaseDurationSeconds")), 15);
+    ck_assert_uint_eq(json_string_length(json_object_get(spec, "renewTime")), 27);
+    ck_assert_ptr_null(json_object_get(json_object_get(body, "metadata"), "resourceVersion"));
+    ck_assert(ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    ck_assert(!may_call(0));
+    begin_and_end(ATH_KUBE_PODS);
+    ck_assert(may_call(0));
+    ck_assert(ath_kube_lease_is_held(&lease));
+    ath_kube_lease_free(&lease);
+}
+
+TEST(a_call_must_end_before_another_extender_may_take_the_lease)
+{
+    make_lease();
+    take_lease();
+    begin_and_end(ATH_KUBE_PODS);
+    clock_ms += ATH_KUBE_LEASE_MS - ATH_KUBE_LEASE_MARGIN_MS - 3000;
+    ck_assert(may_call(3000));
+    ck_assert(!may_call(3001));
+    clock_ms += 1;
+    ck_assert(!may_call(3000));
+    clock_ms += 3000 + ATH_KUBE_LEASE_MARGIN_MS - 2;
+    ck_assert(ath_kube_lease_is_held(&lease));
+    clock_ms += 1;
+    ck_assert(!ath_kube_lease_is_held(&lease));
+    ath_kube_lease_free(&lease);
+}
+
+TEST(a_lease_of_another_is_taken_when_it_was_not_renewed_for_its_time)
+{
+    static const char one[] = LEASE_OF("5", HOLDER("other")),
+                      two[] = LEASE_OF("6", HOLDER("other"));
+    struct ath_err err;
+
+    make_lease();
+    ath_kube_lease_want(&lease);
+    ANSWERS(SAYS(NULL, 200, one), SAYS(NULL, 200, two), SAYS(NULL, 200, two), SAYS(NULL, 200, two),
+            SAYS(LEASE "/l", 200, LEASE_OF("8", HOLDER("me"))));
+    ck_assert_uint_eq(step_lease(), 1000);
+    ck_assert_int_eq(ath_kube_lease_enter(&lease, 0, 0, &err), -EBUSY);
+    ck_assert_ptr_nonnull(strstr(err.message, "the extender 'other' holds it"));
+    clock_ms += ATH_KUBE_LEASE_MS;
+    ath_kube_lease_want(&lease);
+    step_lease(); /* renewed meanwhile */
+    clock_ms += ATH_KUBE_LEASE_MS - 1;
+    ath_kube_lease_want(&lease);
+    step_lease();
+    ck_assert_uint_eq(fake.at, 3);
+    clock_ms += 1;
+    step_lease();
+    ck_assert_uint_eq(fake.at, 5);
+    ck_assert_ptr_nonnull(strstr(fake.body, "\"resourceVersion\":\"6\""));
+    ck_assert_ptr_nonnull(strstr(fake.body, "\"leaseTransitions\":8"));
+    ck_assert(ath_kube_lease_is_held(&lease));
+    ck_assert(!may_call(0));
+    ath_kube_lease_free(&lease);
+}
+
+TEST(a_lease_is_renewed_and_lost_if_another_was_quicker)
+{
+    make_lease();
+    take_lease();
+    begin_and_end(ATH_KUBE_PODS);
+    ANSWERS(SAYS(LEASE "/l", 200, LEASE_OF("2", HOLDER("me"))), SAYS(NULL, 0, NULL),
+            SAYS(NULL, 409, NULL));
+    clock_ms += 5000;
+    step_lease();
+    clock_ms += ATH_KUBE_LEASE_MS - ATH_KUBE_LEASE_MARGIN_MS;
+    ath_kube_lease_want(&lease);
+    ck_assert(may_call(0));
+    ck_assert_uint_eq(step_lease(), 1000); /* the server does not answer */
+    ck_assert(may_call(0));
+    step_lease();
+    ck_assert(!may_call(0));
+    ck_assert(!ath_kube_lease_is_held(&lease));
+    ath_kube_lease_free(&lease);
+}
+
+TEST(a_lease_is_given_back_when_requests_cease)
+{
+    struct ath_err err;
+
+    make_lease();
+    take_lease();
+    begin_and_end(ATH_KUBE_PODS);
+    ck_assert_int_eq(ath_kube_lease_enter(&lease, 0, 0, &err), 0);
+    clock_ms += ATH_KUBE_LEASE_IDLE_MS;
+    ANSWERS(SAYS(LEASE "/l", 200, LEASE_OF("2", HOLDER("me"))));
+    step_lease(); /* a binding is on its way: renewed */
+    ck_assert(ath_kube_lease_is_held(&lease));
+    ath_kube_lease_leave(&lease);
+    ANSWERS(SAYS(LEASE "/l", 200, LEASE_OF("3", "")));
+    step_lease();
+    ck_assert_uint_eq(fake.at, 1);
+    ck_assert_ptr_null(strstr(fake.body, "holderIdentity"));
+    ck_assert(!may_call(0));
+    /* No other process has held the lease since, so no list is needed. */
+    ANSWERS(SAYS(LEASE "/l", 200, LEASE_OF("3", "")),
+            SAYS(LEASE "/l", 200, LEASE_OF("4", HOLDER("me"))));
+    ath_kube_lease_want(&lease);
+    step_lease();
+    ck_assert(may_call(0));
+    ath_kube_lease_end(&lease, 0);
+    ck_assert(!may_call(0));
+    ANSWERS(SAYS(LEASE "/l", 200, LEASE_OF("5", "")));
+    step_lease();
+    ck_assert_uint_eq(fake.at, 1);
+    ath_kube_lease_free(&lease);
+}
+
+TEST(a_process_takes_the_lease_of_its_identity_after_a_second)
+{
+    make_lease();
+    ath_kube_lease_want(&lease);
+    ANSWERS(
+        SAYS(NULL, 200, LEASE_OF("5", HOLDER("me"))), SAYS(NULL, 200, LEASE_OF("5", HOLDER("me"))),
+        SAYS(NULL, 200, LEASE_OF("5", HOLDER("me"))), SAYS(NULL, 200, LEASE_OF("6", HOLDER("me"))));
+    step_lease();
+    clock_ms += 999;
+    step_lease();
+    ck_assert(!ath_kube_lease_is_held(&lease));
+    clock_ms += 1;
+    step_lease();
+    ck_assert(ath_kube_lease_is_held(&lease));
+    ck_assert(ath_kube_cache_wants_list(cache, ATH_KUBE_PODS));
+    ath_kube_lease_free(&lease);
+}
+
+TEST(faults_of_the_lease_are_reasons_of_refused_bindings)
+{
+    make_lease();
+    ath_kube_lease_want(&lease);
+    ANSWERS(SAYS(NULL, 403, "{\"message\":\"forbidden\"}"), SAYS(NULL, 200, "{}"),
+            SAYS(NULL, 200, "garbage"), SAYS(NULL, 0, NULL));
+    struct ath_err err;
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_uint_eq(ath_kube_lease_step(&lease, &err), 1000);
+        ck_assert_int_ne(err.code, ATH_E_NONE);
+        ck_assert_int_eq(ath_kube_lease_enter(&lease, 0, 0, &err), -EBUSY);
+        if (!i)
+            ck_assert_str_eq(err.message,
+                             "this extender may not bind pods now, as it does not hold "
+                             "the Lease 'l' in the namespace 's': the API server "
+                             "refuses the Lease 'l' in the namespace 's': forbidden");
+    }
+    ath_kube_lease_free(&lease);
+}
+
+TEST(no_binding_is_sent_when_the_lease_ends_between_two_tries)
+{
+    make_lease();
+    put(ATH_KUBE_NODES, node_json("n1", 1, 0, 0, 100));
+    put_whole_pod("1", NULL, "1", NULL);
+    take_lease();
+    ath_kube_cache_begin(cache, ATH_KUBE_PODS);
+    put_whole_pod("1", NULL, "1", NULL);
+    ath_kube_cache_end(cache, ATH_KUBE_PODS);
+    fake.passing_ms = ATH_KUBE_LEASE_MS;
+    ANSWERS(SAYS(NULL, 429, NULL));
+    json_auto_t *answer = ask(ATH_KUBE_BIND, BIND, 200);
+    fake.passing_ms = 0;
+    ck_assert_ptr_nonnull(
+        strstr(json_string_value(json_object_get(answer, "Error")), "may not bind pods now"));
+    ck_assert_uint_eq(fake.at, 1);
+    ck_assert_uint_eq(used(), 0);
+    ath_kube_lease_free(&lease);
+}
+
+TEST(an_identity_names_the_address_and_is_the_same_again)
+{
+    ath_auto_free char *one = ath_kube_lease_identity("127.0.0.1:1"),
+                       *same = ath_kube_lease_identity("127.0.0.1:1"),
+                       *other = ath_kube_lease_identity("127.0.0.1:2");
+    ck_assert_str_eq(one, same);
+    ck_assert_str_ne(one, other);
+    ck_assert_ptr_nonnull(strstr(one, "net:["));
+    ck_assert_uint_gt(strlen(strrchr(one, '_')), 30);
+}
+
+/* ---- preemption ---- */
+
+static void put_guest(const char *uid, const char *gpu, int priority)
+{
+    ath_auto_free char *annotation = ath_xasprintf("\"aitherion.io/gpus\":\"%s\"", gpu);
+    json_t *pod = pod_json(uid, "\"aitherion.io/gpu\":\"1\"", annotation, "n");
+    json_object_set_new(json_object_get(pod, "spec"), "priority", json_integer(priority));
+    put(ATH_KUBE_PODS, pod);
+}
+
+/* The pod of a request for GPUs, with priority 10. */
+static char *preemption(const char *gpus, const char *victims)
+{
+    ath_auto_free char *limits = ath_xasprintf("\"aitherion.io/gpu\":\"%s\"", gpus);
+    json_auto_t *pod = pod_json("new", *gpus == '0' ? "" : limits, "", NULL);
+    json_object_set_new(json_object_get(pod, "spec"), "priority", json_integer(10));
+    ath_auto_free char *text = json_dumps(pod, JSON_COMPACT);
+    return ath_xasprintf("{\"Pod\":%s,\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":%s}",
+                         text, victims);
+}
+
+static void check_preemption(const char *gpus, const char *victims, const char *expected)
+{
+    ath_auto_free char *body = preemption(gpus, victims);
+    ath_auto_free char *whole = ath_xasprintf("{\"NodeNameToMetaVictims\":%s}", expected);
+    check_json(ask(ATH_KUBE_PREEMPT, body, 200), whole);
+}
+
+#define VICTIMS(...) "{\"Pods\":[" __VA_ARGS__ "],\"NumPDBViolations\":1}"
+#define UID(uid) "{\"UID\":\"" uid "\"}"
+
+TEST(preemption_keeps_the_nodes_where_the_pod_then_fits)
+{
+    make_ready();
+    put(ATH_KUBE_NODES, node_json("n", 3, 300, 100, 100));
+    put_guest("low", "n-0", 1);
+    put_guest("old", "n-1", 5);
+    clock_ms++;
+    put_guest("late", "n-2", 5);
+    check_preemption("1", "{\"n\":" VICTIMS() ",\"none\":" VICTIMS() "}",
+                     "{\"n\":" VICTIMS(UID("low")) "}");
+    check_preemption("1", "{\"n\":" VICTIMS(UID("old") "," UID("other")) "}",
+                     "{\"n\":" VICTIMS(UID("old") "," UID("other")) "}");
+    check_preemption("2", "{\"n\":" VICTIMS() "}",
+                     "{\"n\":" VICTIMS(UID("late") "," UID("low")) "}");
+    check_preemption("3", "{\"n\":" VICTIMS() "}",
+                     "{\"n\":" VICTIMS(UID("old") "," UID("late") "," UID("low")) "}");
+    check_preemption("4", "{\"n\":" VICTIMS(UID("low")) "}", "{}");
+    check_preemption("0", "{\"n\":" VICTIMS(UID("x")) "}", "{\"n\":" VICTIMS(UID("x")) "}");
+    put_guest("old", "n-1", 10); /* as high as the pod itself */
+    check_preemption("3", "{\"n\":" VICTIMS() "}", "{}");
+}
+
+TEST(preemption_spares_pods_that_need_not_go)
+{
+    make_ready();
+    put(ATH_KUBE_NODES, node_json("n", 4, 300, 100, 100)); /* NUMA nodes of GPUs: 0 0 8 8 */
+    put_guest("a", "n-2", 1);
+    put_guest("b", "n-0", 2);
+    put_guest("c", "n-1", 3);
+    ath_auto_free char *body = NULL;
+    json_auto_t *pod = pod_json("new", "\"aitherion.io/gpu\":\"2\"",
+                                "\"aitherion.io/numa-policy\":\"single-numa\"", NULL);
+    json_object_set_new(json_object_get(pod, "spec"), "priority", json_integer(10));
+    ath_auto_free char *text = json_dumps(pod, JSON_COMPACT);
+    body = ath_xasprintf("{\"Pod\":%s,\"NodeNameToMetaVictims\":{\"n\":" VICTIMS() "}}", text);
+    check_json(ask(ATH_KUBE_PREEMPT, body, 200),
+               "{\"NodeNameToMetaVictims\":{\"n\":" VICTIMS(UID("a")) "}}");
+    put_guest("d", "n-3", 20);
+    check_json(ask(ATH_KUBE_PREEMPT, body, 200),
+               "{\"NodeNameToMetaVictims\":{\"n\":" VICTIMS(UID("c") "," UID("b")) "}}");
+}
+
+TEST(preemption_refuses_requests_with_faults)
+{
+    static const char *const victims[] = { "null",
+                                           "[]",
+                                           "{\"n\":7}",
+                                           "{\"n\":{\"Pods\":{}}}",
+                                           "{\"n\":{\"Pods\":[{}]}}",
+                                           "{\"n\":{\"Pods\":[{\"UID\":\"\"}]}}" };
+    make_ready();
+    for (size_t i = 0; i < ATH_COUNT(victims); i++) {
+        ath_auto_free char *body = preemption("1", victims[i]);
+        ask(ATH_KUBE_PREEMPT, body, 400);
+    }
+    ATH_AUTO(ath_text) text = { 0 };
+    static const char whole[] = "{\"NodeNameToVictims\":{\"n\":{\"Pods\":[]}}}";
+    ck_assert_uint_eq(
+        ath_kube_extender_answer(&extender, ATH_KUBE_PREEMPT, whole, strlen(whole), &text), 400);
+    ck_assert_ptr_nonnull(strstr(text.data, "nodeCacheCapable"));
 }
 
 TEST(hostile_requests_are_refused)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,9 +19,10 @@
 enum { POLL_MS = 200 };
 
 static const char usual_address[] = "127.0.0.1:9480";
+static const char usual_lease[] = "kube-system/aitherion-scheduler";
 
 struct options {
-    const char *listen, *web, *kubeconfig;
+    const char *listen, *web, *kubeconfig, *lease;
 };
 
 /* A program that reaches /bind binds pods with the rights of this process. */
@@ -43,14 +45,40 @@ static int check_access(const struct ath_endpoint *endpoint, const struct ath_me
                           "at 127.0.0.1"));
 }
 
-static int start(const struct options *options, struct ath_metrics_web *web, int *out_listener,
-                 struct ath_err *err)
+/* Whether a text is the name of an object: letters, digits, '-' and '.', as Kubernetes allows. */
+static bool is_name(const char *text)
+{
+    size_t length = strlen(text);
+    return length && length <= ATH_KUBE_NAME_MAX && text[0] != '.' && text[0] != '-' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length;
+}
+
+/* Reads NAMESPACE/NAME. The texts live as long as the process. */
+static int read_lease(const char *text, struct ath_kube_lease *out, struct ath_err *err)
+{
+    char *space = ath_xstrdup(text), *slash = strchr(space, '/');
+
+    if (slash)
+        *slash = '\0';
+    if (!slash || !is_name(space) || !is_name(slash + 1)) {
+        free(space);
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not NAMESPACE/NAME"), text);
+    }
+    *out = (struct ath_kube_lease){ .space = space, .name = slash + 1 };
+    return 0;
+}
+
+static int start(const struct options *options, struct ath_metrics_web *web,
+                 struct ath_kube_lease *lease, int *out_listener, struct ath_err *err)
 {
     const char *address = options->listen ? options->listen : usual_address;
     const struct ath_kube_api *api = NULL;
     struct ath_endpoint endpoint;
 
-    int status = options->web ? ath_metrics_web_load(options->web, web, err) : 0;
+    char text[ATH_ENDPOINT_TEXT];
+    int status = read_lease(options->lease ? options->lease : usual_lease, lease, err);
+    if (!status && options->web)
+        status = ath_metrics_web_load(options->web, web, err);
     if (!status)
         status = ath_endpoint_parse(address, &endpoint, err);
     if (!status)
@@ -59,17 +87,22 @@ static int start(const struct options *options, struct ath_metrics_web *web, int
         status = ath_cli_kubernetes(options->kubeconfig, &api, err);
     if (!status)
         status = ath_endpoint_listen(&endpoint, 0600, out_listener, err);
-    return status ? status : ath_kube_scheduler_start(*out_listener, web, api, err);
+    if (status)
+        return status;
+    lease->identity = ath_kube_lease_identity(ath_endpoint_of_socket(*out_listener, false, text));
+    return ath_kube_scheduler_start(*out_listener, web, api, lease, err);
 }
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    static struct ath_metrics_web web; /* of the process: threads outlive this call */
+    /* Threads outlive this call. */
+    static struct ath_metrics_web web;
+    static struct ath_kube_lease lease;
     char text[ATH_ENDPOINT_TEXT];
     int listener = -1;
     (void)cli;
 
-    int status = start(data, &web, &listener, err);
+    int status = start(data, &web, &lease, &listener, err);
     if (status)
         return status;
     ath_stop_catch();
@@ -78,6 +111,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     fflush(stdout);
     while (!ath_stop_is_wanted(NULL))
         (void)poll(NULL, 0, POLL_MS);
+    ath_kube_scheduler_end(&lease);
     _exit(0); /* without waiting for connections */
 }
 
@@ -95,6 +129,12 @@ static const struct ath_option option_table[] = {
       .help = N_("TLS, and the authority of kube-scheduler's certificate: a web configuration file "
                  "as Prometheus' exporters have it. Addresses outside this host need it") },
     ATH_KUBECONFIG_OPTION(struct options),
+    { .name = "lease",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "NAMESPACE/NAME",
+      .offset = offsetof(struct options, lease),
+      .help = N_("the Lease of the extender that binds pods; default: "
+                 "kube-system/aitherion-scheduler") },
     { .name = NULL },
 };
 
@@ -109,12 +149,15 @@ const struct ath_command ath_command_kubernetes_scheduler = {
     .group = ATH_GROUP_MACHINE,
     .summary = N_("choose GPUs for pods, as an extender of kube-scheduler"),
     .description = N_(
-        "Answers kube-scheduler's requests filter, prioritize and bind, until it is stopped. It "
+        "Answers kube-scheduler's requests filter, prioritize, preempt and bind, until it is "
+        "stopped. It "
         "knows the GPUs of all nodes from their ComputeNodes and the GPUs of pods from an "
         "annotation, chooses the GPUs of a pod by their links, NUMA nodes and health, and writes "
         "them to the pod with its binding. kube-scheduler must send names of nodes only: "
         "nodeCacheCapable: true in its configuration. docs/cluster.md has that configuration, "
         "the resources and annotations of pods, and the rights that the command needs.\n\n"
+        "Several may run: the one whose kube-scheduler asks holds a Lease, and only the holder "
+        "binds pods. "
         "GET /metrics, /healthz and /readyz are answered as well."),
     .options = option_table,
     .options_size = sizeof(struct options),
