@@ -75,8 +75,12 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/server_keys.c src/runtime/server_keys.h \
 	src/runtime/session.c src/runtime/session.h \
 	src/runtime/session_board.c src/runtime/session_board.h \
+	src/runtime/session_handshake.c \
+	src/runtime/session_messages.c \
 	src/runtime/session_report.c src/runtime/session_report.h \
 	src/runtime/session_request.c src/runtime/session_request.h \
+	src/runtime/session_state.h \
+	src/runtime/session_tls.c \
 	src/runtime/session_turns.c src/runtime/session_turns.h \
 	src/runtime/share_request.c src/runtime/share_request.h \
 	src/runtime/share_table.c src/runtime/share_table.h \
