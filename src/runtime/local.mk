@@ -61,6 +61,11 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/newcomers.c src/runtime/newcomers.h \
 	src/runtime/process_table.c src/runtime/process_table.h \
 	src/runtime/program_session.c src/runtime/program_session.h \
+	src/runtime/program_session_answer.c \
+	src/runtime/program_session_driver.c \
+	src/runtime/program_session_end.c \
+	src/runtime/program_session_request.c \
+	src/runtime/program_session_state.h \
 	src/runtime/program_stripes.c src/runtime/program_stripes.h \
 	src/runtime/refusal_log.c src/runtime/refusal_log.h \
 	src/runtime/reports.c src/runtime/reports.h \
