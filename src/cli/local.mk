@@ -168,7 +168,11 @@ libadmin_a_SOURCES += \
 	src/cli/terminal.c src/cli/terminal.h \
 	src/cli/top/columns.c src/cli/top/columns.h \
 	src/cli/top/host_counts.c src/cli/top/host_counts.h \
+	src/cli/top/history.c src/cli/top/history.h \
 	src/cli/top/model.c src/cli/top/model.h \
+	src/cli/top/model_sessions.c src/cli/top/model_sessions.h \
+	src/cli/top/order.c src/cli/top/order.h \
+	src/cli/top/rate.c src/cli/top/rate.h \
 	src/cli/top/watcher.c src/cli/top/watcher.h \
 	src/cli/top/short.c src/cli/top/short.h \
 	src/cli/top/slots.c src/cli/top/slots.h \

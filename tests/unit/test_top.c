@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/top/columns.h"
 #include "cli/top/model.h"
+#include "cli/top/order.h"
 #include "cli/top/short.h"
 #include "cli/top/slots.h"
 #include "cli/top/spark.h"

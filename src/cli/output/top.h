@@ -1,7 +1,7 @@
 /* Shows what `aitherion top` knows, once or for each interval. */
 #pragma once
 #include "cli/output/output.h"
-#include "cli/top/model.h"
+#include "cli/top/order.h"
 
 struct ath_top_report {
     const struct ath_top *top;

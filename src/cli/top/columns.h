@@ -4,7 +4,7 @@
  */
 #pragma once
 #include "cli/output/style.h"
-#include "cli/top/model.h"
+#include "cli/top/order.h"
 
 struct ath_top_column {
     const char *title; /* N_(); NULL ends the table */

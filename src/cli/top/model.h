@@ -9,23 +9,9 @@
  */
 #pragma once
 #include "cli/output/session.h"
+#include "cli/top/history.h"
 #include "cli/top/host_counts.h"
 #include "remote/session/figures.h"
-
-/* The last values of a figure, one for each sample. */
-enum { ATH_HISTORY = 256 };
-struct ath_history {
-    int64_t values[ATH_HISTORY]; /* a ring */
-    size_t count;                /* of all values since the beginning */
-};
-
-void ath_history_add(struct ath_history *history, int64_t value);
-
-/* Returns the value of `age` samples ago, 0 for the last one; ATH_UNKNOWN before the first one. */
-int64_t ath_history_at(const struct ath_history *history, size_t age);
-
-/* Returns the greatest of the last `count` values; ATH_UNKNOWN if none of them is known. */
-int64_t ath_history_greatest(const struct ath_history *history, size_t count);
 
 /* The answer of a server. */
 struct ath_top_answer {
@@ -122,44 +108,3 @@ const struct ath_top_session *ath_top_find(const struct ath_top *top, size_t ser
 
 /* Returns the memory that a session has on a GPU; 0 if none is known. */
 int64_t ath_top_memory_on(const struct ath_top_session *session, int gpu);
-
-/* ---- the table of sessions ---- */
-
-enum ath_top_sort {
-    ATH_TOP_BUSY, /* unless the user chooses */
-    ATH_TOP_ID,
-    ATH_TOP_PROGRAM,
-    ATH_TOP_IDENTITY,
-    ATH_TOP_FROM,
-    ATH_TOP_SERVER,
-    ATH_TOP_GPU,
-    ATH_TOP_MEMORY,
-    ATH_TOP_GPU_TIME,
-    ATH_TOP_CALLS,
-    ATH_TOP_TRAFFIC,
-    ATH_TOP_WAIT,
-    ATH_TOP_SHARE,
-    ATH_TOP_HELD,
-    ATH_TOP_QUEUED,
-    ATH_TOP_AGE,
-    ATH_TOP_SORT_COUNT
-};
-
-/* The choice of the sessions that are shown, and their order. */
-struct ath_top_order {
-    enum ath_top_sort key;
-    bool is_reversed;   /* against the order that the key has by itself: greatest number first, text
-                           from a to z */
-    const char *filter; /* only sessions in whose texts it occurs, in any case; NULL or "": all */
-};
-
-/*
- * Returns the indexes of the sessions to show, and their number. Sessions that compare equal are in
- * the order of the model, so that rows do not jump. The caller frees the result.
- */
-size_t *ath_top_sorted(const struct ath_top *top, const struct ath_top_order *order,
-                       size_t *out_count);
-
-/* Returns where a session's program runs: its host, else its address. Not owned by the caller; NULL
- * if unknown. */
-const char *ath_top_from(const struct ath_top_session *session);

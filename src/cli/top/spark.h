@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/top/model.h"
+#include "cli/top/history.h"
 
 /*
  * Returns the last values as one character each, the newest at the right; unknown values are blank.
