@@ -122,6 +122,8 @@ libadmin_a_SOURCES += \
 	src/cli/output/estimate.c src/cli/output/estimate.h \
 	src/cli/output/export.c src/cli/output/export.h \
 	src/cli/output/fingerprint.c src/cli/output/fingerprint.h \
+	src/cli/output/fingerprint_parts.c src/cli/output/fingerprint_parts.h \
+	src/cli/output/fingerprint_text.c \
 	src/cli/output/gpu_health.c src/cli/output/gpu_health.h \
 	src/cli/output/gpu_figures.c src/cli/output/gpu_figures.h \
 	src/cli/output/gpu_rates.c src/cli/output/gpu_rates.h \
