@@ -184,6 +184,10 @@ libadmin_a_SOURCES += \
 	src/cli/tui/cursor.c src/cli/tui/cursor.h \
 	src/cli/tui/dialog.c src/cli/tui/dialog.h \
 	src/cli/tui/field.c src/cli/tui/field.h \
+	src/cli/tui/field_ask.c \
+	src/cli/tui/field_command.c \
+	src/cli/tui/field_parts.h \
+	src/cli/tui/field_table.c \
 	src/cli/tui/keys.c src/cli/tui/keys.h \
 	src/cli/tui/lines.c src/cli/tui/lines.h \
 	src/cli/tui/menu.c src/cli/tui/menu.h \

@@ -5,7 +5,7 @@
  * A field is named by its list in the document, the subject (an entry of the list) and its key. A
  * key of the document itself, such as "limits.host_fraction", has the list "" and the subject "".
  * The document's own table (config/schema.h) says what is allowed and has the help; the table in
- * field.c says what is offered. Private to tui.
+ * field_table.c says what is offered. Private to tui.
  */
 #pragma once
 #include "cli/tui/dialog.h"
