@@ -44,6 +44,10 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/first_message.c src/runtime/first_message.h \
 	src/runtime/gpu_log.c src/runtime/gpu_log.h \
 	src/runtime/gpu_sampler.c src/runtime/gpu_sampler.h \
+	src/runtime/gpu_sampler_figures.c \
+	src/runtime/gpu_sampler_health.c \
+	src/runtime/gpu_sampler_sessions.c \
+	src/runtime/gpu_sampler_state.h \
 	src/runtime/helper.c src/runtime/helper.h \
 	src/runtime/host_limits.c src/runtime/host_limits.h \
 	src/runtime/identities.c src/runtime/identities.h \
