@@ -36,6 +36,9 @@ libadmin_a_SOURCES += \
 	src/container/engine/process_survey.c \
 	src/container/engine/run_folder.c src/container/engine/run_folder.h \
 	src/container/engine/supervisor.c src/container/engine/supervisor.h \
+	src/container/engine/supervisor_child.c \
+	src/container/engine/supervisor_log.c \
+	src/container/engine/supervisor_parts.h \
 	src/container/image/build.c src/container/image/build.h \
 	src/container/image/digest.c src/container/image/digest.h \
 	src/container/image/load.c src/container/image/load.h \

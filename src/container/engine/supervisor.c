@@ -1,36 +1,24 @@
 /*
- * The supervisor.
- *
- * The kernel kills the runtime when the supervisor is killed: PR_SET_PDEATHSIG (prctl(2)). Sessions
- * that the runtime forked are found by the supervisor's session id (setsid(2)), which all processes
- * share.
- *
- * The runtime has the same few rights as in a container: no new privileges, and of root's
- * capabilities only locking memory and low ports.
+ * The supervisor. All its processes share its session id (setsid(2)), by which sessions that the
+ * runtime forked are found.
  */
 #include "config.h"
 
-#include "container/engine/supervisor.h"
+#include "container/engine/supervisor_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/bind.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -44,148 +32,7 @@ enum {
     BACKOFF_FIRST_MS = 100,
     BACKOFF_MOST_MS = 60 * 1000,
     GOOD_RUN_MS = 10 * 1000, /* a crash after this time counts as the first again */
-    LOG_MOST_BYTES = 4 << 20,
-    LOG_KEPT_BYTES = 1 << 20,
-    LOG_TAIL_BYTES = 16 << 10,
-    EXEC_FAILED = 127,
 };
-
-/* ---- in the runtime's process, before exec ---- */
-
-/* A failure, sent through a pipe that a successful exec closes. */
-struct report {
-    int status;
-    struct ath_err err;
-};
-
-/* Raises the limit as far as possible. A failure is ignored, because few users may raise it. */
-static void raise_memlock(void)
-{
-    struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
-    if (!setrlimit(RLIMIT_MEMLOCK, &limit) || getrlimit(RLIMIT_MEMLOCK, &limit))
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_MEMLOCK, &limit);
-}
-
-/* The runtime gives each session a user of its own, puts it into namespaces, and ends it. The
- * processes of sessions have no capability (runtime/sandbox). */
-static bool is_kept(int capability)
-{
-    static const int kept[] = { CAP_IPC_LOCK, CAP_NET_BIND_SERVICE, CAP_KILL,      CAP_SETGID,
-                                CAP_SETUID,   CAP_SYS_ADMIN,        CAP_SYS_CHROOT };
-    for (size_t i = 0; i < ATH_COUNT(kept); i++)
-        if (kept[i] == capability)
-            return true;
-    return false;
-}
-
-static void drop_rights(void)
-{
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    for (int capability = 0; capability <= CAP_LAST_CAP; capability++)
-        if (!is_kept(capability))
-            prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-}
-
-static int become(const struct ath_plan_node *node)
-{
-    uid_t user;
-    gid_t group;
-    if (geteuid() != 0 || !ath_node_user(node, &user, &group))
-        return 0;
-    return setgroups(0, NULL) || setgid(group) || setuid(user) ? -errno : 0;
-}
-
-static int enter_netns(const char *path, struct ath_err *err)
-{
-    if (!path)
-        return 0;
-    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWNET))
-        return ath_err_system(err, -errno, _("cannot enter the network namespace '%s'"), path);
-    return 0;
-}
-
-static int place(const struct ath_supervisor_job *job, struct ath_err *err)
-{
-    const struct ath_plan_node *node = job->node;
-    int status = enter_netns(job->state->netns, err);
-    if (status)
-        return status;
-    status = ath_cgroup_enter(&job->cgroup->folders);
-    if (status)
-        return ath_err_system(err, status, _("cannot enter the control group of '%s'"), node->name);
-    /* Entering a cpuset resets the CPUs to all of the set, so binding comes afterwards. */
-    status = ath_bind_cpus(&node->cpus);
-    if (status)
-        return ath_err_system(err, status, _("cannot run '%s' on its CPUs"), node->name);
-    if (!job->cgroup->has_cpuset)
-        status = ath_bind_memory(ATH_MEMORY_BIND, &node->memory_nodes);
-    if (status)
-        return ath_err_system(err, status, _("cannot bind '%s' to its memory nodes"), node->name);
-    raise_memlock();
-    status = become(node);
-    return status ? ath_err_system(err, status, _("cannot run '%s' as %s"), node->name, node->user)
-                  : 0;
-}
-
-/* Returns the plan's environment and the few variables of the caller that a program may need. */
-static char **environment_of(const struct ath_plan_node *node)
-{
-    static const char *const kept[] = { "PATH", "HOME",  "LANG", "LC_ALL", "LD_LIBRARY_PATH",
-                                        "TZ",   "TMPDIR" };
-    char **list = ath_xalloc((node->environment.count + ATH_COUNT(kept) + 1) * sizeof *list);
-    size_t count = 0;
-    for (size_t i = 0; i < ATH_COUNT(kept); i++)
-        if (getenv(kept[i]))
-            list[count++] = ath_xasprintf("%s=%s", kept[i], getenv(kept[i]));
-    for (size_t i = 0; i < node->environment.count; i++)
-        list[count++] = ath_xasprintf("%s=%s", node->environment.items[i].name,
-                                      node->environment.items[i].value);
-    return list;
-}
-
-static char **arguments_of(const struct ath_plan_node *node)
-{
-    char **list = ath_xalloc((node->command.count + 1) * sizeof *list);
-    for (size_t i = 0; i < node->command.count; i++)
-        list[i] = node->command.items[i];
-    return list;
-}
-
-static void die_with(pid_t parent)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != parent)
-        _exit(EXEC_FAILED);
-}
-
-static _Noreturn void be_runtime(const struct ath_supervisor_job *job, int log, int report_fd,
-                                 pid_t parent)
-{
-    struct report report = { 0 };
-    sigset_t none;
-
-    die_with(parent);
-    setpgid(0, 0);
-    report.status = place(job, &report.err);
-    if (!report.status) {
-        drop_rights();
-        die_with(parent); /* changing the user clears the death signal (prctl(2)) */
-        dup2(log, STDOUT_FILENO);
-        dup2(log, STDERR_FILENO);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        execve(job->program, arguments_of(job->node), environment_of(job->node));
-        report.status = ath_err_system(&report.err, -errno, _("cannot run '%s'"), job->program);
-    }
-    if (write(report_fd, &report, sizeof report) < 0)
-        _exit(EXEC_FAILED);
-    _exit(EXEC_FAILED);
-}
-
-/* ---- the supervisor ---- */
 
 struct supervisor {
     const struct ath_supervisor_job *job;
@@ -195,62 +42,10 @@ struct supervisor {
     bool is_stopping;
 };
 
-static char *log_path(const char *folder)
-{
-    return ath_xasprintf("%s/" ATH_SUPERVISOR_LOG, folder);
-}
-
-static int open_log(const char *folder)
-{
-    ath_auto_free char *path = log_path(folder);
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
-}
-
-/* Logs the end, because a killed runtime cannot. Uses the runtime's format
- * (src/runtime/event_log.h). */
-static void log_end(const char *folder, const struct ath_process_state *state, int wait_ms)
-{
-    ath_auto_close int log = open_log(folder);
-    ath_auto_free char *now = ath_time_text((int64_t)time(NULL));
-    if (log >= 0)
-        dprintf(log, "time=%s level=error event=ended exit_code=%d restart_in_ms=%d\n", now,
-                state->exit_code, wait_ms);
-}
-
-static void copy_end(int from, off_t size, int to)
-{
-    char bytes[65536];
-    ssize_t got;
-    for (off_t at = size > LOG_KEPT_BYTES ? size - LOG_KEPT_BYTES : 0;
-         (got = pread(from, bytes, sizeof bytes, at)) > 0 && write(to, bytes, (size_t)got) == got;)
-        at += got;
-}
-
-/* Truncates a large log and keeps its end in runtime.log.old, because /run is memory. The runtime
- * opened the log with O_APPEND and goes on at the new end. */
-static void trim_log(const char *folder)
-{
-    ath_auto_free char *path = log_path(folder);
-    ath_auto_free char *old_path = ath_xasprintf("%s/" ATH_SUPERVISOR_OLD_LOG, folder);
-    struct stat status;
-
-    if (stat(path, &status) || status.st_size <= LOG_MOST_BYTES)
-        return;
-    ath_auto_close int log = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ath_auto_close int old =
-        open(old_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
-    if (log < 0)
-        return;
-    if (old >= 0)
-        copy_end(log, status.st_size, old);
-    if (ftruncate(log, 0))
-        return; /* the next look tries again */
-}
-
 /* Waits until exec closes the pipe, or for the failure. */
 static int read_report(int fd, struct ath_err *err)
 {
-    struct report report;
+    struct ath_supervisor_report report;
     ssize_t got;
     do
         got = read(fd, &report, sizeof report);
@@ -269,7 +64,7 @@ static int start_runtime(struct supervisor *supervisor, struct ath_err *err)
     int ends[2];
     pid_t self = getpid();
 
-    ath_auto_close int log = open_log(folder);
+    ath_auto_close int log = ath_supervisor_open_log(folder);
     if (log < 0)
         return ath_err_system(err, -errno, _("cannot write to the log in '%s'"), folder);
     if (pipe2(ends, O_CLOEXEC))
@@ -279,7 +74,7 @@ static int start_runtime(struct supervisor *supervisor, struct ath_err *err)
     if (pid < 0)
         return ath_err_system(err, -errno, _("cannot start '%s'"), state->name);
     if (!pid)
-        be_runtime(supervisor->job, log, write_end, self);
+        ath_supervisor_be_runtime(supervisor->job, log, write_end, self);
     setpgid(pid, pid);
     close(ath_steal_fd(&write_end));
     int status = read_report(read_end, err);
@@ -356,7 +151,7 @@ static bool take_folder(struct supervisor *supervisor)
  * runtime. */
 static void look_at_files(struct supervisor *supervisor)
 {
-    trim_log(supervisor->job->folder);
+    ath_supervisor_trim_log(supervisor->job->folder);
     if (take_folder(supervisor))
         ath_process_state_keep(supervisor->job->folder, supervisor->state);
 }
@@ -428,7 +223,7 @@ static void keep_running(struct supervisor *supervisor)
             break;
         if (ath_now_ms() - begin > GOOD_RUN_MS)
             wait_ms = BACKOFF_FIRST_MS;
-        log_end(supervisor->job->folder, state, wait_ms);
+        ath_supervisor_log_end(supervisor->job->folder, state, wait_ms);
         state->is_waiting = true;
         save(supervisor);
         wait_before_next(supervisor, wait_ms);
@@ -483,7 +278,7 @@ static void leave_everything(int report_fd)
 static _Noreturn void supervise(const struct ath_supervisor_job *job, int report_fd)
 {
     struct supervisor supervisor = { .job = job, .state = job->state };
-    struct report report = { 0 };
+    struct ath_supervisor_report report = { 0 };
 
     leave_everything(report_fd);
     prctl(PR_SET_NAME, job->node->name, 0, 0, 0);
@@ -511,7 +306,7 @@ static _Noreturn void supervise(const struct ath_supervisor_job *job, int report
 int ath_supervisor_start(const struct ath_supervisor_job *job, struct ath_err *err)
 {
     int ends[2];
-    struct report report;
+    struct ath_supervisor_report report;
 
     if (pipe2(ends, O_CLOEXEC))
         return ath_err_system(err, -errno, _("cannot start '%s'"), job->node->name);
@@ -569,19 +364,4 @@ int ath_supervisor_stop(const struct ath_process_state *state, int grace_s, stru
         nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000000L }, NULL);
     ath_process_state_kill(state);
     return 0;
-}
-
-void ath_supervisor_log_tail(const char *folder, struct ath_texts *out)
-{
-    ath_auto_free char *path = log_path(folder);
-    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    char text[LOG_TAIL_BYTES];
-    struct stat status;
-
-    if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
-        return;
-    off_t from = status.st_size > (off_t)sizeof text ? status.st_size - (off_t)sizeof text : 0;
-    ssize_t got = pread(fd, text, sizeof text, from);
-    if (got > 0)
-        ath_log_tail(text, (size_t)got, ATH_ENGINE_LOG_LINES, out);
 }
