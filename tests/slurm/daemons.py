@@ -1,4 +1,4 @@
-"""A real Slurm for tests, in a folder of its own and on the loopback: Debian's munged, slurmctld and slurmd.
+"""A real Slurm for tests, in a folder of its own and on the loopback: munged, slurmctld and slurmd as Debian packages them.
 
 No file of the system's own Slurm or munge is read or written, and no service is touched. At the end all daemons are gone.
 """
@@ -20,11 +20,12 @@ from runtime import harness  # noqa: E402
 # Program -> the Debian package that has it.
 NEEDED = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client"}
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+PORTS = 8  # for nodes
 
 CONF = """
 ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
-SlurmctldPort={ports[0]}
+SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -42,7 +43,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
+SelectTypeParameters={select}
 SchedulerParameters=sched_interval=1,sched_min_interval=0
 SlurmdParameters=config_overrides
 MpiDefault=none
@@ -54,10 +55,10 @@ MessageTimeout=60
 SlurmctldTimeout=300
 SlurmdTimeout=300
 {more}
-NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=localhost Port={ports[1]} CPUs=8 RealMemory=1000
-NodeName=n2 NodeAddr=127.0.0.1 NodeHostname=localhost Port={ports[2]} CPUs=8 RealMemory=1000
-PartitionName=all Nodes=n[1-2] Default=YES State=UP OverSubscribe=YES
+{nodes}
+PartitionName=all Nodes=ALL Default=YES State=UP OverSubscribe=YES
 """
+NODES = "NodeName=n[1-2] CPUs=8 RealMemory=1000"
 
 
 def lack():
@@ -71,30 +72,60 @@ def lack():
 
 
 def free_ports(count):
-    """Ports that no program uses now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """The first of so many ports, one after another, that nothing listens on now."""
+    for first in range(20000 + os.getpid() % 20000, 65000, count):
+        sockets = []
+        try:
+            for port in range(first, first + count):
+                sockets.append(socket.create_server(("127.0.0.1", port)))
+        except OSError:
+            continue
+        finally:
+            for each in sockets:
+                each.close()
+        return first
+    raise AssertionError("no free ports")
+
+
+def names_of(line):
+    """The nodes of a line "NodeName=n[1-2] ..." or "NodeName=n1 ..."."""
+    name, numbers = re.match(r"NodeName=([^\s\[]+)(?:\[(\d+-\d+)\])?", line).groups()
+    if not numbers:
+        return [name]
+    first, last = map(int, numbers.split("-"))
+    return [f"{name}{number}" for number in range(first, last + 1)]
+
+
+def placed(nodes, port):
+    """The lines of nodes with addresses on this machine, and the names of the nodes. Their ports begin with `port`."""
+    lines, names = [], []
+    for line in nodes.splitlines():
+        if line.startswith("NodeName="):
+            own = names_of(line)
+            first = port + len(names)
+            names += own
+            line += f" NodeAddr=127.0.0.1 NodeHostname=localhost Port={first if len(own) == 1 else f'[{first}-{first + len(own) - 1}]'}"
+        lines.append(line)
+    return "\n".join(lines), names
 
 
 class Slurm:
-    """One controller and two nodes, n1 and n2. `more` are lines for slurm.conf, `files` {name: text} stand beside it."""
+    """One controller and its nodes. `nodes` are lines of slurm.conf without addresses, `more` are other lines of that file, and `files`
+    {name: text} stand beside it."""
 
-    def __init__(self, more="", files=None):
+    def __init__(self, more="", files=None, nodes=NODES, select="CR_CPU"):
         self.folder = tempfile.mkdtemp(prefix="ath-slurm-", dir="/tmp")  # sockets have short paths
         os.chmod(self.folder, 0o755)
         self.processes = []
         atexit.register(self.stop)
-        for name in ("state", "n1", "n2"):
-            os.mkdir(os.path.join(self.folder, name))
+        port = free_ports(1 + PORTS)
+        lines, self.nodes = placed(nodes, port + 1)
+        for name in ("state", *self.nodes):
+            os.mkdir(self.path(name))
         # Slurm 22.05 reads cgroup.conf although nothing here has to do with cgroups.
         for name, text in {"plugstack.conf": "", "cgroup.conf": "CgroupPlugin=cgroup/v1\n", **(files or {})}.items():
             self.write(name, text)
-        self.write("slurm.conf", CONF.format(folder=self.folder, ports=free_ports(3), more=more, host=socket.gethostname()))
+        self.write("slurm.conf", CONF.format(folder=self.folder, port=port, more=more, nodes=lines, select=select))
         self.start()
 
     def path(self, name):
@@ -121,9 +152,9 @@ class Slurm:
                     "--num-threads=2")
         assert harness.wait_until(lambda: os.path.exists(self.path("munge.socket"))), self.logs()
         self.daemon("slurmctld", "-D", "-c", "-f", self.path("slurm.conf"))
-        for node in ("n1", "n2"):
+        for node in self.nodes:
             self.daemon("slurmd", "-D", "-N", node, "-f", self.path("slurm.conf"))
-        assert harness.wait_until(lambda: self.run("sinfo", "-h", "-o", "%D %t").stdout.split() == ["2", "idle"]), self.logs()
+        assert harness.wait_until(lambda: self.run("sinfo", "-h", "-o", "%D %t").stdout.split() == [str(len(self.nodes)), "idle"]), self.logs()
 
     def run(self, *words, timeout=harness.PATIENCE_S, **variables):
         """Runs one of Slurm's commands."""
