@@ -22,6 +22,13 @@ static void make(enum ath_sharing sharing, const struct ath_share_wish *wishes, 
     ck_assert_int_eq(ath_shares_claims(sharing, wishes, count, rows, ROWS, claims), 0);
 }
 
+/* The weight of a claim's group, and of the claim in it. */
+static void expect_weights(size_t which, uint32_t group, uint32_t own)
+{
+    ck_assert_uint_eq(claims[which].group_weight, group);
+    ck_assert_uint_eq(claims[which].weight, own);
+}
+
 TEST(gives_sessions_without_a_share_what_is_left)
 {
     const struct ath_share_wish wishes[] = { { .devices = 1, .share_percent = 25 },
@@ -81,10 +88,8 @@ TEST(gives_an_identity_the_share_of_its_row)
     ck_assert_uint_eq(claims[0].weight, 2000);
     ck_assert_uint_eq(claims[1].weight, 1500);
     ck_assert_uint_eq(claims[2].weight, 1500);
-    ck_assert_uint_eq(claims[3].group_weight, 1000); /* its sessions' shares */
-    ck_assert_uint_eq(claims[3].weight, 1000);
-    ck_assert_uint_eq(claims[4].group_weight, 4000); /* what is left of all */
-    ck_assert_uint_eq(claims[4].weight, 4000);
+    expect_weights(3, 1000, 1000); /* its sessions' shares */
+    expect_weights(4, 4000, 4000); /* what is left of all */
 }
 
 /* An identity with sessions of both kinds keeps the shares that were asked for. */
@@ -97,11 +102,9 @@ TEST(adds_what_is_left_to_the_shares_of_an_identity)
         { .devices = 1, .identity = 1 },
     };
     make(ATH_SHARING_AUTO, wishes, 4);
-    ck_assert_uint_eq(claims[0].group_weight, 3000 + 3500);
-    ck_assert_uint_eq(claims[0].weight, 3000);
+    expect_weights(0, 3000 + 3500, 3000);
     ck_assert_uint_eq(claims[1].weight, 3500);
-    ck_assert_uint_eq(claims[2].group_weight, 3500);
-    ck_assert_uint_eq(claims[2].weight, 1750);
+    expect_weights(2, 3500, 1750);
 }
 
 TEST(keeps_shares_of_more_than_all_in_bounds)
@@ -112,11 +115,9 @@ TEST(keeps_shares_of_more_than_all_in_bounds)
         { .devices = 1, .identity = 1 },
     };
     make(ATH_SHARING_AUTO, wishes, 3);
-    ck_assert_uint_eq(claims[0].group_weight, 10000);
-    ck_assert_uint_eq(claims[0].weight, 9000);
+    expect_weights(0, 10000, 9000);
     ck_assert_uint_eq(claims[1].weight, 6000);
-    ck_assert_uint_eq(claims[2].group_weight, 100);
-    ck_assert_uint_eq(claims[2].weight, 100);
+    expect_weights(2, 100, 100);
 }
 
 /* Shares are of each GPU, so those on different GPUs are not added. */
@@ -132,8 +133,7 @@ TEST(adds_no_shares_on_different_gpus)
     ck_assert_uint_eq(claims[0].group_weight, 6000);
     ck_assert_uint_eq(claims[1].group_weight, 6000);
     ck_assert_uint_eq(claims[2].group_weight, 4000);
-    ck_assert_uint_eq(claims[3].group_weight, 10000);
-    ck_assert_uint_eq(claims[3].weight, 10000);
+    expect_weights(3, 10000, 10000);
 }
 
 TEST(caps_at_the_share)

@@ -150,6 +150,26 @@ static void end_call(struct caller *caller)
     pthread_join(caller->thread, NULL);
 }
 
+/* The caller's call waits until it gets a turn. */
+static void expect_wait_for_turn(struct caller *caller)
+{
+    WAIT_FOR(atomic_load(&wish.wants));
+    rest_ms(BACK_MS);
+    ck_assert(!caller->is_done);
+    give(0);
+    end_call(caller);
+}
+
+/* Asks for the turn, which the gate keeps as long as the long work lasts. */
+static void expect_return_after_the_work(void)
+{
+    ask_back();
+    rest_ms(BACK_MS);
+    ck_assert(!is_returned());
+    sem_post(&may_end);
+    WAIT_FOR(is_returned());
+}
+
 static void begin_gate(uint64_t session)
 {
     const struct ath_turn_gate_setup setup = { .wish = &wish,
@@ -209,11 +229,7 @@ TEST(no_call_passes_a_turn_that_is_asked_back)
     OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
     take_back();
     start_call(&caller);
-    WAIT_FOR(atomic_load(&wish.wants));
-    rest_ms(BACK_MS);
-    ck_assert(!caller.is_done);
-    give(0);
-    end_call(&caller);
+    expect_wait_for_turn(&caller);
 }
 END_TEST
 
@@ -444,11 +460,7 @@ LOOP_TEST(a_turn_ends_with_its_work, 0, sizeof ends / sizeof *ends)
     CUstream busy;
     give(0);
     ends[_i](&busy);
-    ask_back();
-    rest_ms(BACK_MS);
-    ck_assert(!is_returned());
-    sem_post(&may_end);
-    WAIT_FOR(is_returned());
+    expect_return_after_the_work();
     ck_assert_uint_eq(atomic_load(&wish.wants), 0);
 }
 END_TEST
@@ -487,11 +499,7 @@ TEST(a_turn_ends_with_the_work_of_all_null_streams)
     OK(driver.cuMemsetD8Async(memory, 1, BYTES, NULL));
     OK(driver.cuCtxCreate_v2(&second, 0, 0));
     give_long_work(NULL);
-    ask_back();
-    rest_ms(BACK_MS);
-    ck_assert(!is_returned());
-    sem_post(&may_end);
-    WAIT_FOR(is_returned());
+    expect_return_after_the_work();
 }
 END_TEST
 
@@ -504,11 +512,7 @@ TEST(a_call_that_fails_notes_nothing)
     ck_assert_int_ne(driver.cuMemsetD8Async(memory, 1, BYTES, NULL), CUDA_SUCCESS);
     OK(raw.cuCtxSetCurrent(context));
     give_long_work(NULL);
-    ask_back();
-    rest_ms(BACK_MS);
-    ck_assert(!is_returned());
-    sem_post(&may_end);
-    WAIT_FOR(is_returned());
+    expect_return_after_the_work();
 }
 END_TEST
 
@@ -575,11 +579,7 @@ TEST(a_call_during_a_look_is_not_lost)
     begin_gate(SESSION);
     give(0);
     OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
-    ask_back();
-    rest_ms(BACK_MS);
-    ck_assert(!is_returned());
-    sem_post(&may_end);
-    WAIT_FOR(is_returned());
+    expect_return_after_the_work();
 }
 END_TEST
 
@@ -705,11 +705,7 @@ LOOP_TEST(an_idle_session_gives_its_turn_back, 0, 2)
     WAIT_FOR(is_returned());
     ck_assert_uint_eq(atomic_load(&wish.wants), 0);
     start_call(&caller); /* the arbiter has not seen it yet */
-    WAIT_FOR(atomic_load(&wish.wants));
-    rest_ms(BACK_MS);
-    ck_assert(!caller.is_done);
-    give(0);
-    end_call(&caller);
+    expect_wait_for_turn(&caller);
 }
 END_TEST
 
@@ -943,11 +939,7 @@ TEST(a_threads_own_stream_is_not_that_of_the_next_thread)
         ck_assert_int_eq(pthread_create(&thread, NULL, work_on_own, i ? NULL : &thread), 0);
         pthread_join(thread, NULL);
     }
-    ask_back();
-    rest_ms(BACK_MS);
-    ck_assert(!is_returned());
-    sem_post(&may_end);
-    WAIT_FOR(is_returned());
+    expect_return_after_the_work();
 }
 END_TEST
 
@@ -968,11 +960,7 @@ TEST(the_first_work_on_a_device_needs_another_turn)
     start_call(&caller);
     WAIT_FOR(is_returned());
     ck_assert_uint_eq(atomic_load(&wish.devices), 1 << 5 | 1 << 3);
-    WAIT_FOR(atomic_load(&wish.wants));
-    rest_ms(BACK_MS);
-    ck_assert(!caller.is_done);
-    give(0);
-    end_call(&caller);
+    expect_wait_for_turn(&caller);
 }
 END_TEST
 
@@ -1032,11 +1020,7 @@ TEST(calls_pass_when_the_arbiter_is_dead)
     atomic_store(&beat_ms, UINT64_MAX / 2);
     rest_ms(1500);
     start_call(&caller);
-    WAIT_FOR(atomic_load(&wish.wants));
-    rest_ms(BACK_MS);
-    ck_assert(!caller.is_done);
-    give(0);
-    end_call(&caller);
+    expect_wait_for_turn(&caller);
 }
 END_TEST
 
