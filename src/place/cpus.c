@@ -154,7 +154,8 @@ static size_t gpus_of(const struct shares *shares)
     return count;
 }
 
-/* Takes one CPU at a time from the node that lies furthest below its share. */
+/* Takes one CPU at a time from the node of GPUs that lies furthest below its share. If these nodes
+ * have too few CPUs, the nearest other nodes give the rest. */
 static void take_by_share(struct shares *shares, size_t wanted)
 {
     for (; wanted; wanted--) {

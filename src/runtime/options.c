@@ -24,8 +24,8 @@ static const struct {
     [ATH_RUNTIME_HEALTH] = { "health", N_("checks a server's health") },
     [ATH_RUNTIME_PAUSE] = { "pause", N_("waits and reaps children: the process that keeps a "
                                         "container's network namespace") },
-    [ATH_RUNTIME_SWITCHES] = { "switches", N_("shows what AITHERION_DISABLE can switch off in a "
-                                              "program") },
+    [ATH_RUNTIME_SWITCHES] = { "switches",
+                               N_("shows what AITHERION_DISABLE can switch off in a program") },
 };
 
 static const struct option {
@@ -38,17 +38,17 @@ static const struct option {
 } options[] = {
     { "listen", "ADDRESS:PORT", "AITHERION_LISTEN",
       N_("the address to listen on; port 0 is any free port; none: only the unix socket (default: "
-         "the address of the interface "
-         "in CONTROL_IFACE, else 127.0.0.1, and the port in CAPNP_PORT, else 50051)"),
+         "the address of the interface in CONTROL_IFACE, else 127.0.0.1, and the port in "
+         "CAPNP_PORT, else 50051)"),
       AT(listen), FOR(SERVE) },
     { "data-listen", "ADDRESS:PORT", "AITHERION_DATA_LISTEN",
-      N_("an address for large copies alone, as of a fast network port; several times, or with "
-         "commas, for several (default: the addresses of the interfaces in DATA_IFACE with the "
-         "port in ZMQ_PORT, else 5555; none without DATA_IFACE)"),
+      N_("an address for large copies only, such as that of a fast network port; give the option "
+         "again, or separate addresses by commas, for several (default: the addresses of the "
+         "interfaces in DATA_IFACE with the port in ZMQ_PORT, else 5555; none without DATA_IFACE)"),
       AT(data_listen), FOR(SERVE) },
     { "data-address", "ADDRESS:PORT", "AITHERION_DATA_ADDRESS",
-      N_("an address that clients use in place of those of --data-listen, as with ports that a "
-         "container publishes; several as there"),
+      N_("an address that clients use in place of those of --data-listen, such as a port that a "
+         "container publishes; several as for --data-listen"),
       AT(data_address), FOR(SERVE) },
     { "udp", "PORT|off", "AITHERION_UDP",
       N_("take programs' large data by UDP as well, at this port of the address of --listen; port "
@@ -114,8 +114,8 @@ static const struct option {
          "when it changes (default: 'identities' beside the socket)"),
       AT(identities), FOR(SERVE) },
     { "until-unused", "FILE", NULL,
-      N_("end when no other process has locked this file for some seconds (flock); "
-         "`aitherion run --local` starts a server so"),
+      N_("end when no other process has locked this file for some seconds (flock); `aitherion run "
+         "--local` starts a server so"),
       AT(until_unused), FOR(SERVE) },
     { "log-level", "error|warning|info|debug", ATH_LEVEL_VARIABLE,
       N_("the lines of the log: those of this level and of the levels before it (default: info)"),

@@ -132,8 +132,8 @@ class Changed(unittest.TestCase):
                                          (["--share", "0"], 2, "'0' is no share of the GPUs' time\n  hint: give a percentage from 1 to 100, or none"),
                                          (["--share", "101"], 2, "'101' is no share"), (["--share", "much"], 2, "'much' is no share"),
                                          (["--cap", "--no-cap"], 2, "'--cap' and '--no-cap' exclude each other"),
-                                         (["--cap"], 2, "the session has no share of which '--cap' could say"),
-                                         (["--cap", "--share", "none"], 2, "the session has no share of which '--cap' could say"),
+                                         (["--cap"], 2, "'--cap' keeps a session to its share, and this session has no share"),
+                                         (["--cap", "--share", "none"], 2, "'--cap' keeps a session to its share, and this session has no share"),
                                          (["--share", "5", "--device", "0"], 2, "'--device' is for a limit of memory"),
                                          (["--priority", "urgent"], 2, "'urgent'")):
                 with self.subTest(words):

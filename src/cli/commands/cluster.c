@@ -16,10 +16,10 @@ static const struct ath_example examples[] = {
 const struct ath_command ath_command_cluster = {
     .name = "cluster",
     .group = ATH_GROUP_MACHINE,
-    .summary = N_("several nodes: what they have, where a job should run, and how long it sends"),
+    .summary = N_("show several nodes, choose nodes for a job, and estimate its transfers"),
     .description =
-        N_("The commands about clusters. A cluster is described in a file: racks, switches and "
-           "nodes, with the bandwidth and the latency of each link. docs/cluster.md has the keys."),
+        N_("Commands for a cluster. A file describes the cluster: racks, switches and nodes, with "
+           "the bandwidth and the latency of each link. docs/cluster.md has the keys of the file."),
     .examples = examples,
     .children = children,
 };

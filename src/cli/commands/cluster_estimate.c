@@ -94,12 +94,12 @@ const struct ath_command ath_command_cluster_estimate = {
     .group = ATH_GROUP_MACHINE,
     .summary = N_("say how long a collective operation of GPUs on several nodes takes"),
     .description = N_(
-        "Places the GPUs as `aitherion cluster place` does, and prints three figures. The least "
-        "time is what the slowest link of the network allows if each node first adds up inside: "
-        "2(N-1)/N times the size divided by its bandwidth for an all-reduce over N nodes. No "
-        "algorithm is quicker. The bound of the ring is that of one ring through all n GPUs, with "
-        "n for N. The other is the model by which NCCL 2.22 chooses an algorithm and a protocol. "
-        "Nothing is measured."),
+        "Places the GPUs as `aitherion cluster place` does, and prints three figures. \"Least "
+        "time\" is the shortest time that the slowest link of the network allows if each node "
+        "first adds up its own data: for an all-reduce over N nodes, 2(N-1)/N times the size "
+        "divided by the bandwidth of the link. No algorithm is faster. \"Ring bound\" is the same "
+        "for one ring through all n GPUs, with n in place of N. \"NCCL\" is the time by the model "
+        "with which NCCL 2.22 chooses an algorithm and a protocol. Nothing is measured."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

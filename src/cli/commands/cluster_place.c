@@ -34,7 +34,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 }
 
 static const struct ath_argument arguments[] = {
-    { .name = "K", .help = N_("how many GPUs") },
+    { .name = "K", .help = N_("number of GPUs") },
     { .name = NULL },
 };
 
@@ -55,14 +55,15 @@ const struct ath_command ath_command_cluster_place = {
     .group = ATH_GROUP_MACHINE,
     .summary = N_("choose the nodes of a job, and the GPUs on them"),
     .description = N_(
-        "Chooses K free GPUs that are near to each other. One node comes first: the one whose GPUs "
-        "have the best ring, then the one with the fewest GPUs left over. If no node has enough, "
-        "the lowest switch with enough free GPUs below it is taken; of several ones that with the "
-        "fastest links, then the fewest nodes, then the fewest GPUs left over. Full nodes are used "
-        "first, and the last node is the smallest one that has enough.\n\n"
-        "On each node the GPUs are chosen as by `aitherion place`. The answer has the way between "
-        "the nodes and an estimate of an all-reduce of 100 MB.\n\n"
-        "Nothing is reserved. Which GPUs are in use stands in the description (busy)."),
+        "Chooses K free GPUs that are near to each other. If one node has enough, the command "
+        "takes the node whose GPUs have the best ring; of equal nodes, the node with the fewest "
+        "GPUs left over. If no node has enough, it takes the lowest switch with enough free GPUs "
+        "below it. Of several such switches it takes the one with the fastest links, then the "
+        "fewest nodes, then the fewest GPUs left over. It fills whole nodes first; the last node "
+        "is the smallest one that has enough.\n\n"
+        "On each node the GPUs are chosen as by `aitherion place`. The output shows the path "
+        "between the nodes and an estimate of an all-reduce of 100 MB.\n\n"
+        "Nothing is reserved. The description of the cluster says which GPUs are in use (busy)."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

@@ -164,12 +164,12 @@ const struct ath_command ath_command_estimate = {
     .group = ATH_GROUP_MACHINE,
     .summary = N_("say how long a collective operation of GPUs takes"),
     .description = N_(
-        "Prints two figures for an operation of GPUs of one machine. The bound of the ring is "
-        "what the slowest pair of the best ring allows: 2(n-1)/n times the size divided by its "
-        "bandwidth for all-reduce, (n-1)/n for all-gather and reduce-scatter, and the size for "
-        "broadcast; latency is not counted. The other is the model by which NCCL 2.22 chooses "
-        "an algorithm and a protocol, with NCCL's own bandwidths and latencies, and it names "
-        "them. Nothing is measured.\n\n"
+        "Prints two figures for an operation of GPUs of one machine. \"Ring bound\" is the "
+        "shortest time that the slowest pair of the best ring allows, without latency: for "
+        "all-reduce 2(n-1)/n times the size divided by the bandwidth of the pair, for all-gather "
+        "and reduce-scatter (n-1)/n times, and for broadcast once. \"NCCL\" is the time by the "
+        "model with which NCCL 2.22 chooses an algorithm and a protocol, with NCCL's own "
+        "bandwidths and latencies; the output names the choice. Nothing is measured.\n\n"
         "The size is that of the whole buffer, which all-gather ends with and reduce-scatter "
         "begins with. If a bandwidth or a GPU's compute capability is not known, a note names it, "
         "and only the figures without it are printed."),

@@ -225,8 +225,8 @@ static const struct ath_option option_table[] = {
       .metavar = "FILE",
       .completion = ATH_COMPLETE_FILE,
       .offset = offsetof(struct options, cluster.path),
-      .help = N_("a description of a cluster, as for 'aitherion cluster' (default: this machine "
-                 "alone)") },
+      .help = N_(
+          "a description of a cluster, as for 'aitherion cluster' (default: this machine alone)") },
     { .name = "gpus",
       .type = ATH_OPTION_TEXT,
       .metavar = "K",
@@ -264,13 +264,14 @@ const struct ath_command ath_command_export = {
     .name = "export",
     .group = ATH_GROUP_MACHINE,
     .summary = N_("write this machine or a cluster for Kubernetes, Slurm, Volcano or topograph"),
-    .description = N_(
-        "Writes what is known of this machine, or of a cluster, in the form of another program. "
-        "Nothing is sent and nothing is changed.\n\n"
-        "kubelet is refused, with the reason, if kubelet could not use the result: it knows NUMA "
-        "nodes up to number 63 (an AC922 has 252 to 255), and the reserved memory must add up.\n\n"
-        "Unknown facts are left out, never guessed. Slurm takes NUMA nodes for sockets here, and "
-        "/dev/nvidiaN is the device of GPU N: compare with `slurmd -C` and `nvidia-smi -q`."),
+    .description =
+        N_("Writes what is known of this machine, or of a cluster, in the form of another program. "
+           "Nothing is sent and nothing is changed.\n\n"
+           "The command refuses KIND kubelet, with the reason, if kubelet could not use the "
+           "result: kubelet knows NUMA nodes only up to number 63 (an AC922 has 252 to 255), and "
+           "its reserved memory must add up.\n\n"
+           "Unknown facts are left out, never guessed. For Slurm, each NUMA node is written as a "
+           "socket and GPU N as /dev/nvidiaN: compare with `slurmd -C` and `nvidia-smi -q`."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

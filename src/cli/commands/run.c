@@ -185,29 +185,27 @@ static const struct ath_option options[] = {
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_transports,
       .offset = offsetof(struct ath_run_options, transport),
-      .help = N_(
-          "how calls travel: shared memory for a unix socket, else TCP (auto, the default); udp: "
-          "calls by TCP, and large data by UDP if the server takes it") },
+      .help = N_("how calls travel: shared memory for a unix socket, else TCP (auto, the default); "
+                 "udp: calls by TCP, and large data by UDP if the server takes it") },
     { .name = "gpus",
       .type = ATH_OPTION_TEXT,
       .metavar = "K",
       .offset = offsetof(struct ath_run_options, gpus),
-      .help = N_("leave the program the best K GPUs of the runtimes, idle ones first (default: "
-                 "all)") },
+      .help =
+          N_("leave the program the best K GPUs of the runtimes, idle ones first (default: all)") },
     { .name = "memory",
       .type = ATH_OPTION_TEXT,
       .metavar = "SIZE|P%",
       .offset = offsetof(struct ath_run_options, memory),
-      .help =
-          N_("the most memory of each GPU that each process of the program may have, like 4G or "
-             "25%; none: as much as the runtime allows") },
+      .help = N_("the most memory of each GPU that each process of the program may have, like 4G "
+                 "or 25%; none: as much as the runtime allows") },
     { .name = "share",
       .type = ATH_OPTION_TEXT,
       .metavar = "P",
       .offset = offsetof(struct ath_run_options, share),
-      .help = N_("the share of the GPUs' time that each process of the program gets while others "
-                 "want the same GPU, in percent: 1 to 100 (default: what others leave, in equal "
-                 "parts)") },
+      .help =
+          N_("the share of the GPUs' time that each process of the program gets while others want "
+             "the same GPU, in percent: 1 to 100 (default: what others leave, in equal parts)") },
     { .name = "cap",
       .offset = offsetof(struct ath_run_options, is_capped),
       .help = N_("never more than --share, even if no other program wants the GPU") },
@@ -264,57 +262,51 @@ const struct ath_command ath_command_run = {
     .summary = N_("run an unmodified CUDA program with the GPUs of a runtime"),
     .description = N_(
         "Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
-        "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
-        "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, "
-        "AITHERION_MEMORY, AITHERION_SHARE, AITHERION_PRIORITY, AITHERION_SM_SHARE, "
-        "AITHERION_ENCRYPT, "
-        "AITHERION_TLS_CA), and becomes "
-        "the program. First it asks the runtime for its health, with the same key and timeout "
-        "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
-        "shows the runtime and its GPUs. The program's session begins with its first CUDA "
-        "call; its child processes can have sessions too.\n\n"
+        "program's library path (LD_LIBRARY_PATH), sets the environment variables that name the "
+        "runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, AITHERION_MEMORY, "
+        "AITHERION_SHARE, AITHERION_PRIORITY, AITHERION_SM_SHARE, AITHERION_ENCRYPT, "
+        "AITHERION_TLS_CA), and becomes the program. First it asks the runtime for its health, "
+        "with the same key and timeout (AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime "
+        "the program is not run. -v shows the runtime and its GPUs. The program's session begins "
+        "with its first CUDA call; its child processes can have sessions too.\n\n"
         "Without --server and --numa the program gets the runtime on this machine, if there is "
-        "only one. With several runtimes the program sees the GPUs of all in one list, the "
-        "first runtime's first; at most 16 runtimes, all with the same key. From another "
-        "machine it needs the address that `aitherion status` shows, and the shared key: "
-        "`aitherion key --export` there, `aitherion key --import` here.\n\n"
+        "only one. With several runtimes the program sees the GPUs of all in one list, the first "
+        "runtime's first; at most 16 runtimes, all with the same key. From another machine it "
+        "needs the address that `aitherion status` shows, and the shared key: `aitherion key "
+        "--export` there, `aitherion key --import` here.\n\n"
         "--gpus K sets CUDA_VISIBLE_DEVICES to the K GPUs that are linked best, compared as "
         "`aitherion place` does: first by the slowest link of the best ring through them. The "
         "command asks each runtime's NVML for the links, so a runtime far away tells the same as "
         "one on this machine. GPUs that no session uses come first; they are not reserved. A GPU "
-        "with a health score below 50 comes last. If "
-        "CUDA_VISIBLE_DEVICES is set already, it says among which GPUs the command chooses. "
-        "-v and --dry-run show the GPUs and the reason.\n\n"
-        "--memory limits the program from its first allocation: each of its processes that uses "
-        "a GPU has a session with this limit. The program sees it as the GPU's memory and gets "
+        "with a health score below 50 comes last. If CUDA_VISIBLE_DEVICES is set already, it says "
+        "among which GPUs the command chooses. -v and --dry-run show the GPUs and the reason.\n\n"
+        "--memory limits the program from its first allocation: each of its processes that uses a "
+        "GPU has a session with this limit. The program sees it as the GPU's memory and gets "
         "CUDA's own out-of-memory error beyond it. Contexts and code count, too.\n\n"
         "--share, --cap and --priority divide a GPU's time. A program with --share 25 has the GPU "
         "for a quarter of the time while others want it, and for all of it while no other program "
-        "does, "
-        "except with --cap. Programs without a share divide what is left. While a program with "
-        "--priority high has work, others wait. A session for each process gets this. The row of "
-        "the key (`identities` of the document) may allow less, which the command then says.\n\n"
-        "--sm-share 25 gives each process of the program a quarter of a GPU's multiprocessors, "
-        "which "
-        "no other program with --sm-share gets, and which the program sees as the GPU's number of "
-        "multiprocessors. It limits how fast the program can be, and divides no time: programs "
-        "take "
-        "turns as without it. The driver must know CUDA 12.4. docs/sharing.md says what differs "
-        "for "
+        "does, except with --cap. Programs without a share divide what is left. While a program "
+        "with --priority high has work, others wait. Each process of the program has a session of "
+        "its own with this share. The row of the key in `identities` of the document may allow "
+        "less; the command then says so.\n\n"
+        "--sm-share 25 runs each process of the program on a quarter of a GPU's multiprocessors. "
+        "No other program with --sm-share gets these multiprocessors, and the program sees no "
+        "others. The option limits the program's speed and divides no time: programs still take "
+        "turns. The driver must be for CUDA 12.4 or newer. docs/sharing.md says what differs for "
         "the program.\n\n"
         "--local runs the program with this machine's own driver and GPUs, and aitherion's "
         "libcuda.so.1 in front of it (AITHERION_LOCAL, AITHERION_DRIVER). The runtime on this "
-        "machine counts its GPU memory and keeps its limits, and lists and ends its session as "
-        "any other. If no runtime runs, the command starts one for this user alone, which ends "
-        "after the last program. A program that wants to can open the driver itself and so step "
-        "around local mode; only a runtime's server cannot be stepped around. If the runtime ends, "
-        "the program goes on with the GPU memory that it has and gets no more.\n\n"
+        "machine counts the program's GPU memory, enforces its limits, and lists and ends its "
+        "session like any other. If no runtime runs, the command starts one for this user alone, "
+        "which ends after the last program. Local mode does not stop a program that opens the "
+        "driver itself; only a runtime's server does. If the runtime ends, the program goes on "
+        "with the GPU memory that it has and gets no more.\n\n"
         "The command warns about a program that loads no libraries, gains privileges when it "
         "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
         "folders that are in it.\n\n"
-        "Flags after the program's name belong to the program. The exit code is the program's; "
-        "124 if the runtime has another key, 125 if there is no runtime, 126 if the program "
-        "cannot be run, and 127 if it does not exist."),
+        "Flags after the program's name belong to the program. The exit code is the program's; 124 "
+        "if the runtime has another key, 125 if there is no runtime, 126 if the program cannot be "
+        "run, and 127 if it does not exist."),
     .arguments = arguments,
     .options = options,
     .options_size = sizeof(struct ath_run_options),

@@ -92,8 +92,7 @@ static int check_cap(const struct ath_runtime_session *session,
     if (claim->cap != 1 || share || !session->turn.claim.priority)
         return 0;
     ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                _("the session has no share of which '--cap' could say "
-                  "that it gets no more"));
+                _("'--cap' keeps a session to its share, and this session has no share"));
     return ath_err_hint(err, -EINVAL, "--share 25 --cap");
 }
 
@@ -220,8 +219,8 @@ static const struct ath_option option_table[] = {
 static const struct ath_example examples[] = {
     { "aitherion session limit 7 4G", N_("limit its memory of GPU 0") },
     { "aitherion session limit 7 none", N_("remove the limit") },
-    { "aitherion session limit 7 --share 25 --cap", N_("give it a quarter of its GPUs' time, and "
-                                                       "never more") },
+    { "aitherion session limit 7 --share 25 --cap",
+      N_("give it a quarter of its GPUs' time, and never more") },
     { "aitherion session limit 7 --priority high", N_("let it go before the others") },
     { .command = NULL },
 };
@@ -236,9 +235,9 @@ const struct ath_command ath_command_session_limit = {
            "program has already stays. More is refused with CUDA's own out-of-memory error, and "
            "cuMemGetInfo reports the limit. The limit ends with the session.\n\n"
            "--share, --cap and --priority change what the program asked for with `aitherion run`: "
-           "its part of the GPUs' time, from its next turn on. The row of its key (`identities` of "
-           "the document) bounds it. Everybody may do so with the sessions of their own key, an "
-           "administrator with all."),
+           "its share of the GPUs' time, from its next turn on. The row of the program's key in "
+           "`identities` of the document still bounds it. Users may change the sessions of their "
+           "own key, an administrator may change all sessions."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

@@ -81,6 +81,8 @@ void ath_start_note_identities(const struct ath_start_work *work, struct ath_sta
     }
 }
 
+/* Plans the start without doing it. A runtime whose share of GPU memory cannot change while it runs
+ * must restart: if such runtimes are found, the plan is made again with them. */
 static int foresee_nodes(struct ath_start_work *work, struct ath_err *err)
 {
     struct ath_start_options options = ath_start_engine_options(work);

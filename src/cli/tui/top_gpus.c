@@ -83,7 +83,8 @@ static void fit_gpus(const struct ath_canvas *canvas, struct ath_slot *slots)
     ath_slots_fit(slots, GPU_COLUMN_COUNT, canvas->columns - 2, GAP);
 }
 
-/* Returns the parts that the sessions have of a GPU, each at most `most` of the whole. */
+/* Makes a part of the bar for each session of a GPU: of its time if is_busy, else of its memory.
+ * Returns their number. */
 static size_t session_parts(const struct ath_top *top, const struct ath_top_gpu *gpu, bool is_busy,
                             struct ath_bar_part *out)
 {

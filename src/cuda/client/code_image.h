@@ -16,8 +16,8 @@ struct ath_cuda_sent_image {
     uint64_t uploaded; /* its number at the server; 0: it travels in the call */
 };
 
-/* Uploads an image, and sets its number. is_known: an earlier run loaded the image, so this does
- * not wait. Not between ath_cuda_begin() and ath_cuda_end(). */
+/* Uploads an image, and sets its number. is_posted: do not wait for the answers, because an earlier
+ * run loaded the same image. Not between ath_cuda_begin() and ath_cuda_end(). */
 CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_posted);
 
 /* Writes an image, or its number, into a call. */
