@@ -1,5 +1,5 @@
-/* What the checks of runtimes share: check_runtime.c, check_answers.c, check_limits.c, check_plan.c
- * and check_engine.c. Private to health. */
+/* Functions that the checks of runtimes share: check_runtime.c, check_answers.c, check_limits.c,
+ * check_plan.c and check_engine.c. Private to health. */
 #pragma once
 #include "health/check.h"
 

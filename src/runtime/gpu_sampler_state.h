@@ -12,7 +12,7 @@
 #include "runtime/gpu_log.h"
 #include "runtime/gpu_sampler.h"
 
-/* NVML's functions. Those that an older driver lacks are NULL. */
+/* NVML's functions; NULL if an older driver lacks a function. */
 #define ATH_GPU_SAMPLER_FUNCTIONS(F)                                                               \
     F(nvmlInit_v2)                                                                                 \
     F(nvmlDeviceGetHandleByUUID)                                                                   \

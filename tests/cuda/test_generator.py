@@ -188,6 +188,16 @@ class Generator(unittest.TestCase):
                 self.assertIn(f"{one.name}: nothing is stated about what it does; add $does([...]) with the facts that hold for {one.c}()",
                               generate_with([one], nothing)[0] or "nothing was refused")
 
+    def test_a_row_without_one_of_its_facts_is_refused(self):
+        known = {one.name: one for one in MADE_UP}
+        for name, facts, said in (
+                ("bellCreate", "$does([stocked])", "cuBellCreate() returns 'event'; add 'makes' to $does if it makes what it returns"),
+                ("paintAsync", "$does([touches, maps])", "cuPaintAsync() has a stream, or copies, sets or launches; add 'occupies'"),
+                ("memTake", "$does([makes])", "add 'takes' to $does if that is GPU memory"),
+                ("startKernel", "$does([inContext, launches, touches])", "cuStartKernel() has a stream, or copies, sets or launches; add 'occupies'")):
+            with self.subTest(function=name):
+                self.assertIn(said, generate_with([known[name]], facts)[0] or "nothing was refused")
+
     def test_gpu_memory_needs_a_wrapper(self):
         sources = glob.glob(os.path.join(SOURCE, "src", "runtime", "quota", "*.c"))
         takes = [one for one in MADE_UP if one.c == "cuMemTake"]

@@ -58,9 +58,9 @@ const struct ath_command ath_command_cluster_place = {
         "Chooses K free GPUs that are near to each other. If one node has enough, the command "
         "takes the node whose GPUs have the best ring; of equal nodes, the node with the fewest "
         "GPUs left over. If no node has enough, it takes the lowest switch with enough free GPUs "
-        "below it. Of several such switches it takes the one with the fastest links, then the "
-        "fewest nodes, then the fewest GPUs left over. It fills whole nodes first; the last node "
-        "is the smallest one that has enough.\n\n"
+        "below it. If there are several such switches, it takes the one with the fastest links, "
+        "then the fewest nodes, then the fewest GPUs left over. It fills whole nodes first; the "
+        "last node is the smallest one that has enough.\n\n"
         "On each node the GPUs are chosen as by `aitherion place`. The output shows the path "
         "between the nodes and an estimate of an all-reduce of 100 MB.\n\n"
         "Nothing is reserved. The description of the cluster says which GPUs are in use (busy)."),

@@ -1,4 +1,5 @@
-/* What the text and the JSON of a fingerprint share. Private to fingerprint*.c. */
+/* Peers, links and warnings of a GPU, which text and JSON of a fingerprint share. Private to
+ * fingerprint*.c. */
 #pragma once
 #include "cli/output/fingerprint.h"
 

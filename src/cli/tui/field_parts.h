@@ -1,4 +1,4 @@
-/* What field.c, field_table.c, field_command.c and field_ask.c share. Private to them. */
+/* Rows and values of fields, which the files field*.c share. Private to them. */
 #pragma once
 #include "cli/tui/field.h"
 

@@ -1,4 +1,4 @@
-/* What supervisor.c, supervisor_child.c and supervisor_log.c share. Private to them. */
+/* Functions and types that the files supervisor*.c share. Private to them. */
 #pragma once
 #include <sys/types.h>
 
