@@ -140,6 +140,8 @@ libadmin_a_SOURCES += \
 	src/cli/output/session_words.c src/cli/output/session_words.h \
 	src/cli/output/start.c src/cli/output/start.h \
 	src/cli/output/start_plan.c src/cli/output/start_plan.h \
+	src/cli/output/start_plan_parts.h \
+	src/cli/output/start_plan_text.c \
 	src/cli/output/status.c src/cli/output/status.h \
 	src/cli/output/stop.c \
 	src/cli/output/style.c src/cli/output/style.h \
