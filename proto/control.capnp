@@ -31,8 +31,10 @@
 # connection is TLS with a PSK from the ticket (ath_ticket_tls_key()).
 #
 # A server may have addresses for data alone, and its challenge names them. Then the client makes these connections to them, and not
-# to the address of the first one. A data address takes joins only. If all joins came by data addresses, the answer to
-# openChannel says so (hasPieces): large frames then travel in pieces, on those connections alone.
+# to the address of the first one, except the last one. A data address takes joins only. If all joins but the last came by data
+# addresses, the answer to openChannel says so (hasPieces): large frames then travel in pieces on those connections alone, and the
+# last one has the verdicts about them (src/remote/transport/channels.h). A connection that is lost then may join again: its number
+# is the one before and the number of all joins in openChannel, and behind its TLS, if there is any, the server sends one byte.
 using Common = import "common.capnp";
 using Gpu = import "gpu-control.capnp";
 using Nvml = import "nvml-wire.capnp";
@@ -154,7 +156,7 @@ struct Channel {
   smPercent @10 :UInt32;           # with local: of each GPU's multiprocessors, that the program gets; 0: all
   hasTurns @9 :Bool;               # with local: three bytes come behind the frame, with the descriptors of a page of words about turns
                                    # (src/turns/private_page.h) and of a pipe's ends, by which the program tells that its wish changed
-  hasPieces @11 :Bool;             # the connections that joined came by data addresses, and large frames travel on them in pieces
+  hasPieces @11 :Bool;             # the connections that joined came by data addresses except the last one, and large frames travel in pieces
 }
 
 struct BooksQuestion {

@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	tests/unit/test_call_threads \
 	tests/unit/test_card \
 	tests/unit/test_carrier \
+	tests/unit/test_channels \
 	tests/unit/test_check \
 	tests/unit/test_closure \
 	tests/unit/test_cluster \

@@ -16,7 +16,12 @@ REMOTE_WIRE = \
 	src/remote/wire/message.c src/remote/wire/message.h \
 	src/remote/wire/secret.c src/remote/wire/secret.h
 REMOTE_TRANSPORT = \
+	src/remote/transport/channels.c src/remote/transport/channels.h \
+	src/remote/transport/channels_internal.h \
+	src/remote/transport/channels_read.c \
+	src/remote/transport/channels_write.c \
 	src/remote/transport/pace.c src/remote/transport/pace.h \
+	src/remote/transport/parts.c src/remote/transport/parts.h \
 	src/remote/transport/pieces.c src/remote/transport/pieces.h \
 	src/remote/transport/poll_briefly.h \
 	src/remote/transport/ring.c src/remote/transport/ring.h \
@@ -43,6 +48,7 @@ REMOTE_SESSION = \
 	src/remote/session/data_paths.c src/remote/session/data_paths.h \
 	src/remote/session/device_list.h \
 	src/remote/session/open.c src/remote/session/open.h \
+	src/remote/session/recovery.c src/remote/session/recovery.h \
 	src/remote/session/servers.c src/remote/session/servers.h \
 	src/remote/session/session.c src/remote/session/session.h \
 	src/remote/session/stripes.c src/remote/session/stripes.h \

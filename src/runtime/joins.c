@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 
-enum { JOINS_MOST = 16 /* further connections that one session is given */ };
+/* Further connections that one session is given: so many, and one more for each second, for those
+ * that it has lost. */
+enum { JOINS_MOST = 16, SECOND_MS = 1000 };
 
 static void refuse_join(struct ath_listener *listener, int fd, const char *reason)
 {
@@ -26,6 +28,11 @@ static bool is_right(const struct ath_process *process, const struct ath_joining
                             sizeof joining->proof);
 }
 
+static bool has_its_most(const struct ath_process *process)
+{
+    return process->joins >= JOINS_MOST + (ath_now_ms() - process->started_ms) / SECOND_MS;
+}
+
 /* Passes a connection with the right proof to the process of a proven session. A client that has
  * several addresses comes from others than the session's own, and loses no attempt there. */
 static void pass_join(struct ath_listener *listener, struct ath_process *process,
@@ -38,7 +45,7 @@ static void pass_join(struct ath_listener *listener, struct ath_process *process
     if (!is_own(process, waiting))
         ath_attempts_give(&listener->attempts, waiting->source, ath_now_ms());
     waiting->joining.is_data = ath_listener_is_data((size_t)waiting->way);
-    if (process->joins >= JOINS_MOST ||
+    if (has_its_most(process) ||
         ath_fd_passing_pass(&listener->fd_passing,
                             ath_process_table_slot(&listener->processes, process),
                             &waiting->joining, waiting->fd))

@@ -61,6 +61,15 @@ static bool is_unix(int fd)
     return !getsockname(fd, (struct sockaddr *)&address, &length) && address.ss_family == AF_UNIX;
 }
 
+static void log_lost(void *context, size_t slot)
+{
+    const struct ath_program_session *program = context;
+    char number[24];
+    snprintf(number, sizeof number, "%zu", slot + 1);
+    ath_event_log(ATH_EVENT_DEBUG, "connection-lost", "peer", program->entry->peer, "number",
+                  number, NULL);
+}
+
 static void make_tcp(struct ath_program_session *program, uint32_t announced)
 {
     struct ath_program_stripes *stripes = &program->stripes;
@@ -69,7 +78,7 @@ static void make_tcp(struct ath_program_session *program, uint32_t announced)
     program->stream = ath_tcp_stream(program->socket);
     if (!program->stream)
         ath_program_session_refuse(program, "out of memory");
-    const struct ath_program_stripes_wanted wanted = {
+    program->wanted = (struct ath_program_stripes_wanted){
         .announced = announced,
         .ticket = &program->ticket,
         .is_encrypted = program->socket.tls,
@@ -78,14 +87,18 @@ static void make_tcp(struct ath_program_session *program, uint32_t announced)
         .peer = program->entry->peer,
     };
     if (fd_passing && announced && announced < ATH_STRIPES_MAX)
-        ath_program_stripes_take(stripes, fd_passing, &wanted);
-    if (fd_passing)
+        ath_program_stripes_take(stripes, fd_passing, &program->wanted);
+    if (fd_passing && stripes->way != ATH_STRIPES_PIECES)
         ath_fd_passing_close(fd_passing);
     int status = program->socket.tls ? ath_program_stripes_begin_tls(stripes, &program->ticket) : 0;
     if (status)
         ath_program_session_end(program, status);
     if (ath_tcp_add_stripes(program->stream, stripes->way, stripes->sockets, stripes->count))
         ath_program_session_refuse(program, "out of memory");
+    struct ath_channels *channels = ath_tcp_channels(program->stream);
+    if (channels)
+        ath_channels_watch(channels,
+                           &(struct ath_channels_watcher){ .lost = log_lost, .context = program });
 }
 
 static void make_stream(struct ath_program_session *program, uint32_t announced, int *out_memory)
@@ -110,6 +123,19 @@ static void make_stream(struct ath_program_session *program, uint32_t announced,
 
 /* ---- watching the client ---- */
 
+/* Looks after the connections of large frames: channels look after themselves. */
+static int look_after_stripes(struct ath_program_session *program, bool has_come)
+{
+    struct ath_channels *channels =
+        program->transport == ATH_CONTROL_TRANSPORT_TCP ? ath_tcp_channels(program->stream) : NULL;
+    if (!channels)
+        return ath_program_stripes_look(&program->stripes);
+    if (has_come)
+        ath_program_stripes_take_again(&program->stripes, program->server->fd_passing,
+                                       &program->wanted, channels);
+    return 0;
+}
+
 /* Watches for the client's end: the threads of calls may all be waiting for the GPU then. */
 static void *watch(void *argument)
 {
@@ -118,22 +144,27 @@ static void *watch(void *argument)
     /* A TCP peer that closes the connection hangs up one direction; a reset hangs up both
      * (tcp_poll() in the kernel). A unix socket always hangs up both. */
     short cut_off = (short)(POLLERR | POLLNVAL | (is_unix(program->socket.fd) ? 0 : POLLHUP));
-    struct pollfd one = { .fd = program->socket.fd, .events = POLLRDHUP };
+    const struct ath_fd_passing *passing = is_shm ? NULL : program->server->fd_passing;
+    struct pollfd both[] = { { .fd = program->socket.fd, .events = POLLRDHUP },
+                             { .fd = passing ? passing->inner : -1, .events = POLLIN } };
+    struct pollfd *one = &both[0], *other = &both[1];
     if (is_shm)
-        one.events |= POLLIN;
+        one->events |= POLLIN;
     for (;;) {
-        int ready = poll(&one, 1, is_shm ? -1 : LOOK_MS);
+        int ready = poll(both, ATH_COUNT(both), is_shm ? -1 : LOOK_MS);
         int status = 0;
-        if (ready > 0 && one.revents & cut_off)
+        if (ready > 0 && one->revents & cut_off)
             status = -ECONNRESET;
-        else if (ready > 0 && one.revents & (POLLHUP | POLLRDHUP))
+        else if (ready > 0 && one->revents & (POLLHUP | POLLRDHUP))
             status = -ENODATA;
-        else if (ready > 0)
+        else if (ready > 0 && one->revents)
             status = ath_shm_serve_share(program->stream);
         else if (ath_tcp_is_dead(program->socket.fd))
             status = -ETIMEDOUT;
         else
-            status = ath_program_stripes_look(&program->stripes);
+            status = look_after_stripes(program, other->revents & POLLIN);
+        if (other->revents & ~POLLIN) /* the listening process is gone */
+            other->fd = -1;
         if (status)
             ath_program_session_end(program, status);
     }

@@ -20,6 +20,7 @@ struct ath_program_session {
     enum ath_control_transport transport;
     int sm_percent; /* of each GPU's multiprocessors, that the program gets; 0: all */
     struct ath_program_stripes stripes;
+    struct ath_program_stripes_wanted wanted; /* of the stripes */
     struct ath_frame question;
     struct ath_wire_builder answer;
     size_t devices[ATH_DEVICES_MAX];

@@ -14,21 +14,40 @@
 #include "remote/tls/policy.h"
 #include "runtime/event_log.h"
 
-enum { JOIN_MS = 5000 }; /* for the announced connections; they come while the driver loads */
+enum {
+    JOIN_MS = 5000,  /* for the announced connections; they come while the driver loads */
+    AGAIN_MS = 2000, /* for the encryption of one that comes again */
+};
 
-/* Why a joining connection is refused; NULL: it was announced, and its number is free. */
-static const char *refusal_of(const struct ath_program_stripes *stripes,
-                              const struct ath_program_stripes_wanted *wanted,
-                              const struct ath_joining *joining, int fd)
+/* Why a connection is refused that has a number that it may have; NULL: it is right. */
+static const char *refusal_of(const struct ath_program_stripes_wanted *wanted,
+                              const struct ath_joining *joining, int fd, bool is_free)
 {
-    if (joining->number < 1 || joining->number > wanted->announced ||
-        stripes->sockets[joining->number - 1].fd >= 0 ||
+    if (fd < 0)
+        return "it came without a socket";
+    if (!is_free ||
         !ath_ticket_check(wanted->ticket, joining->number, joining->proof, sizeof joining->proof))
         return "its proof for this session is wrong";
     if (wanted->must_not_leak && !wanted->is_encrypted &&
         ath_encrypt_wants(ATH_ENCRYPT_AUTO, fd, true))
         return "the session is not encrypted, and this connection must be";
     return NULL;
+}
+
+static bool is_free(const struct ath_program_stripes *stripes,
+                    const struct ath_program_stripes_wanted *wanted,
+                    const struct ath_joining *joining)
+{
+    return joining->number >= 1 && joining->number <= wanted->announced &&
+           stripes->sockets[joining->number - 1].fd < 0;
+}
+
+static void refuse(const struct ath_program_stripes_wanted *wanted, int fd, const char *reason)
+{
+    ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", wanted->peer, "reason", reason,
+                  NULL);
+    if (fd >= 0)
+        close(fd);
 }
 
 static void log_join(const char *peer, const struct ath_joining *joining, size_t announced)
@@ -53,26 +72,25 @@ void ath_program_stripes_take(struct ath_program_stripes *stripes,
     uint64_t deadline_ms = ath_now_ms() + JOIN_MS;
     struct ath_joining joining;
     size_t count = 0, by_data = 0;
+    bool last_by_data = false;
     int fd;
     for (size_t i = 0; i < wanted->announced; i++)
         stripes->sockets[i] = (struct ath_socket){ .fd = -1 };
     while (count < wanted->announced &&
            !ath_fd_passing_take(fd_passing, deadline_ms, &joining, &fd)) {
-        const char *reason =
-            fd < 0 ? "it came without a socket" : refusal_of(stripes, wanted, &joining, fd);
+        const char *reason = refusal_of(wanted, &joining, fd, is_free(stripes, wanted, &joining));
         if (!reason) {
             stripes->sockets[joining.number - 1].fd = fd;
             count++;
             by_data += joining.is_data != 0;
+            if (joining.number == wanted->announced)
+                last_by_data = joining.is_data != 0;
             log_join(wanted->peer, &joining, wanted->announced);
             continue;
         }
-        ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", wanted->peer, "reason",
-                      reason, NULL);
-        if (fd >= 0)
-            close(fd);
+        refuse(wanted, fd, reason);
     }
-    if (count == wanted->announced && (!by_data || by_data == count)) {
+    if (count == wanted->announced && (!by_data || (by_data == count - 1 && !last_by_data))) {
         stripes->count = count;
         stripes->way = by_data ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL;
         return;
@@ -91,18 +109,21 @@ static bool find_stripe_key(void *context, const char *identity, uint8_t out[ATH
     return !strcmp(identity, key->identity);
 }
 
+static int begin_tls(struct ath_socket *stripe, const struct ath_ticket *ticket, uint32_t number,
+                     struct ath_tls_key *key, uint64_t deadline_ms)
+{
+    struct ath_err err;
+    ath_ticket_tls_key(ticket, number, key);
+    int status =
+        ath_tls_make_server(stripe->fd, ATH_TLS_QUICK, find_stripe_key, key, &stripe->tls, &err);
+    return status ? status : ath_tls_handshake(stripe->tls, deadline_ms, &err);
+}
+
 int ath_program_stripes_begin_tls(struct ath_program_stripes *stripes,
                                   const struct ath_ticket *ticket)
 {
-    struct ath_err err;
     for (size_t i = 0; i < stripes->count; i++) {
-        struct ath_socket *stripe = &stripes->sockets[i];
-        struct ath_tls_key *key = &stripes->keys[i];
-        ath_ticket_tls_key(ticket, (uint32_t)i + 1, key);
-        int status = ath_tls_make_server(stripe->fd, ATH_TLS_QUICK, find_stripe_key, key,
-                                         &stripe->tls, &err);
-        if (!status)
-            status = ath_tls_handshake(stripe->tls, 0, &err);
+        int status = begin_tls(&stripes->sockets[i], ticket, (uint32_t)i + 1, &stripes->keys[i], 0);
         if (status && status != -EAGAIN)
             return status;
     }
@@ -131,4 +152,56 @@ int ath_program_stripes_look(const struct ath_program_stripes *stripes)
             return -ETIMEDOUT;
     }
     return 0;
+}
+
+/* ---- channels that come again ---- */
+
+/* Makes the connection ready, and tells the client that it is. */
+static int prepare_again(struct ath_socket *stripe, const struct ath_program_stripes_wanted *wanted,
+                         uint32_t number)
+{
+    struct iovec byte = { "", 1 };
+    const struct msghdr word = { .msg_iov = &byte, .msg_iovlen = 1 };
+    struct ath_tls_key key;
+    int status = 0;
+    if (wanted->is_encrypted)
+        status = begin_tls(stripe, wanted->ticket, number, &key, ath_now_ms() + AGAIN_MS);
+    explicit_bzero(&key, sizeof key);
+    if (!status && ath_socket_send(*stripe, &word, MSG_DONTWAIT) != 1)
+        status = -ECONNRESET;
+    return status;
+}
+
+/* The numbers of a channel are its first one, and each time the number of connections more. */
+static int offer_again(const struct ath_joining *joining, int fd,
+                       const struct ath_program_stripes_wanted *wanted,
+                       struct ath_channels *channels)
+{
+    struct ath_socket stripe = { .fd = fd };
+    const size_t slot = (joining->number - 1) % wanted->announced;
+    const size_t generation = (joining->number - 1) / wanted->announced + 1;
+    int status = generation > UINT8_MAX ? -EINVAL : prepare_again(&stripe, wanted, joining->number);
+    if (!status)
+        status = ath_channels_offer(channels, slot, (uint8_t)generation, stripe);
+    if (status)
+        ath_tls_free(stripe.tls);
+    return status;
+}
+
+void ath_program_stripes_take_again(const struct ath_program_stripes *stripes,
+                                    const struct ath_fd_passing *fd_passing,
+                                    const struct ath_program_stripes_wanted *wanted,
+                                    struct ath_channels *channels)
+{
+    struct ath_joining joining;
+    int fd;
+    if (ath_fd_passing_take(fd_passing, ath_now_ms() + 1, &joining, &fd))
+        return;
+    const char *reason =
+        refusal_of(wanted, &joining, fd, joining.is_data && joining.number > wanted->announced);
+    int status = reason ? 0 : offer_again(&joining, fd, wanted, channels);
+    if (reason || status)
+        refuse(wanted, fd, reason ? reason : strerror(-status));
+    else
+        log_join(wanted->peer, &joining, stripes->count);
 }

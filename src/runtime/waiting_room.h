@@ -17,7 +17,7 @@
 enum {
     ATH_WAITING_MOST = 256,
     ATH_WAITING_MOST_OF_SOURCE = 64,
-    ATH_WAITING_MOST_JOINS = 8, /* of one source for one session */
+    ATH_WAITING_MOST_JOINS = 9, /* of one source for one session */
 };
 
 struct ath_waiting {

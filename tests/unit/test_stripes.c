@@ -138,7 +138,6 @@ enum { PAIRS = 4, FRAME_MAX = 16 * 1024 * 1024, SOON_NS = 50 * 1000 * 1000 };
 
 struct line {
     struct ath_stream *ends[2];
-    int further[PAIRS - 1]; /* the first end's further connections */
 };
 
 static struct line line_make(size_t connections, enum ath_stripes_way way)
@@ -150,8 +149,6 @@ static struct line line_make(size_t connections, enum ath_stripes_way way)
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]), 0);
         for (int end = 0; i && end < 2; end++)
             others[end][i - 1].fd = fds[i][end];
-        if (i)
-            line.further[i - 1] = fds[i][0];
     }
     for (int end = 0; end < 2; end++) {
         line.ends[end] = ath_tcp_stream((struct ath_socket){ .fd = fds[0][end] });
@@ -231,7 +228,7 @@ LOOP_TEST(frames_arrive_whole, 1, PAIRS + 1)
     check_whole(&line);
 }
 
-LOOP_TEST(frames_arrive_whole_in_pieces, 2, PAIRS + 1)
+LOOP_TEST(frames_arrive_whole_in_pieces, 3, PAIRS + 1)
 {
     struct line line = line_make((size_t)_i, ATH_STRIPES_PIECES);
     check_whole(&line);
@@ -269,7 +266,7 @@ LOOP_TEST(a_wait_for_shares_ends_with_the_stream, 0, 4)
 {
     struct line line = line_make(PAIRS, _i / 2 ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL);
     ATH_AUTO(ath_frame) frame = { 0 };
-    const uint32_t head[2] = { 0, htole32(262144) };
+    const uint32_t head[4] = { 0, htole32(262144), htole32(0x010101), 0 };
     struct iovec part = { (void *)(uintptr_t)head, sizeof head };
     pthread_t thread;
     ck_assert_int_eq(line.ends[0]->ops->write(line.ends[0], &part, 1), 0);
@@ -299,18 +296,20 @@ LOOP_TEST(pieces_cover_a_frame, 0, 8)
     ath_pieces_init(&writer, lengths[_i]);
     ath_pieces_init(&reader, lengths[_i]);
     while (ath_pieces_take(&writer, 3, SIZE_MAX, &piece)) {
-        ck_assert(!ath_pieces_are_whole(&reader));
+        ck_assert_uint_gt(ath_pieces_missing(&reader), 0);
         ck_assert_uint_eq(piece.begin, at);
         ck_assert_uint_gt(piece.end, at);
         ath_piece_write_head(&piece, head);
         ck_assert_int_eq(ath_pieces_place(&reader, head, &found), 0);
         ck_assert_uint_eq(found.begin, piece.begin);
         ck_assert_uint_eq(found.end, piece.end);
+        ck_assert(ath_pieces_see(&reader, &found, found.end - found.begin));
         ck_assert_int_eq(ath_pieces_place(&reader, head, &found), -EBADMSG); /* once only */
+        ck_assert(!ath_pieces_see(&reader, &piece, piece.end - piece.begin));
         at = piece.end;
     }
     ck_assert_uint_eq(at, lengths[_i]);
-    ck_assert(ath_pieces_are_whole(&reader));
+    ck_assert_uint_eq(ath_pieces_missing(&reader), 0);
 }
 
 TEST(pieces_beyond_a_frame)
@@ -329,22 +328,31 @@ TEST(pieces_beyond_a_frame)
     ath_piece_write_head(&(struct ath_piece){ .first = 99 }, head); /* the end */
     ck_assert_int_eq(ath_pieces_place(&pieces, head, &found), 0);
     ck_assert_uint_eq(found.count, 0);
-    ck_assert(!ath_pieces_are_whole(&pieces));
+    ck_assert_uint_eq(ath_pieces_missing(&pieces), 16);
 }
 
-/* All connections say that they are done, but bytes are missing. */
-TEST(a_frame_with_a_hole)
+/* Units that are whole count, those that came in part do not; the next round has the rest. */
+TEST(pieces_that_came_in_part)
 {
-    struct line line = line_make(3, ATH_STRIPES_PIECES);
-    ATH_AUTO(ath_frame) frame = { 0 };
-    const uint32_t head[2] = { 0, htole32(131072) };
-    struct iovec part = { (void *)(uintptr_t)head, sizeof head };
-    ck_assert_int_eq(line.ends[0]->ops->write(line.ends[0], &part, 1), 0);
-    for (size_t i = 1; i < 3; i++) /* the sockets of the further connections */
-        ck_assert_int_eq(write(line.further[i - 1], "\0\0\0\0\0\0\0\0", ATH_PIECE_HEAD),
-                         ATH_PIECE_HEAD);
-    ck_assert_int_eq(ath_stream_read_frame(line.ends[1], FRAME_MAX, &frame), -EBADMSG);
-    line_free(&line);
+    static struct ath_pieces writer, reader;
+    const size_t each = 65536;
+    uint64_t bits[ATH_PIECES_UNITS_MAX / 64];
+    struct ath_piece piece;
+    ath_pieces_init(&writer, 70 * each + 5);
+    ath_pieces_init(&reader, 70 * each + 5);
+    while (ath_pieces_take(&writer, 3, SIZE_MAX, &piece))
+        ck_assert(
+            ath_pieces_see(&reader, &piece, piece.first ? piece.end - piece.begin : each + 9));
+    uint32_t missing = ath_pieces_missing(&reader);
+    ck_assert_uint_gt(missing, 3);
+    ath_pieces_put_seen(&reader, bits);
+    ck_assert_uint_eq(ath_pieces_take_seen(&writer, bits), missing);
+    for (uint32_t first = 1; ath_pieces_take(&writer, 1, 2 * each, &piece); first += piece.count) {
+        ck_assert_uint_eq(piece.first, first);
+        ck_assert_uint_le(piece.count, 2);
+        ck_assert(ath_pieces_see(&reader, &piece, piece.end - piece.begin));
+    }
+    ck_assert_uint_eq(ath_pieces_missing(&reader), 0);
 }
 
 TEST(limits_the_number_of_connections)

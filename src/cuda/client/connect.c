@@ -18,6 +18,7 @@
 #include "cuda/client/instance.h"
 #include "cuda/client/link.h"
 #include "remote/session/open.h"
+#include "remote/session/recovery.h"
 #include "remote/session/wishes.h"
 #include "remote/transport/shm.h"
 
@@ -116,6 +117,7 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
                      struct ath_cuda_link **out, struct ath_err *err)
 {
     struct ath_stripes *stripes = &session->stripes;
+    const struct ath_stripes_owner owner = ath_session_as_owner(session);
     struct ath_stream *stream = NULL;
     int status = 0;
     if (transport == ATH_CONTROL_TRANSPORT_SHM)
@@ -127,8 +129,11 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
     session->fd = -1;
     session->tls = NULL;
     status = ath_tcp_add_stripes(stream, stripes->way, stripes->sockets, stripes->count);
-    if (!status) {
+    if (!status && stripes->count) {
+        status = ath_recovery_begin(ath_tcp_channels(stream), stripes, &owner);
         stripes->count = 0;
+    }
+    if (!status) {
         *out = ath_link_open(stream);
         if (*out)
             return 0;
@@ -150,7 +155,8 @@ static void say_which(const struct ath_session *session, enum ath_control_transp
 static void say_channels(const struct ath_stripes *stripes)
 {
     char from[ATH_ENDPOINT_TEXT], to[ATH_ENDPOINT_TEXT];
-    for (size_t i = 0; i < stripes->count && ath_log_has(ATH_LOG_VERBOSE); i++)
+    const size_t count = stripes->count - stripes->has_back;
+    for (size_t i = 0; i < count && ath_log_has(ATH_LOG_VERBOSE); i++)
         ath_log(ATH_LOG_VERBOSE, "channel=%zu from=%s to=%s way=%s", i + 1,
                 ath_endpoint_of_socket(stripes->sockets[i].fd, false, from),
                 ath_endpoint_of_socket(stripes->sockets[i].fd, true, to),

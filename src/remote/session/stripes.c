@@ -36,22 +36,29 @@ size_t ath_stripes_wanted(bool is_encrypted)
     if (!is_encrypted || sched_getaffinity(0, sizeof processors, &processors))
         return PLAIN;
     size_t connections = (size_t)CPU_COUNT(&processors) / 2;
-    return connections > ATH_STRIPES_MAX ? ATH_STRIPES_MAX - 1
-           : connections > PLAIN         ? connections - 1
-                                         : PLAIN;
+    return connections > ATH_CHANNELS_MAX + 1 ? ATH_CHANNELS_MAX
+           : connections > PLAIN              ? connections - 1
+                                              : PLAIN;
 }
 
 void ath_stripes_free(struct ath_stripes *stripes)
 {
     while (stripes->count)
         ath_socket_close(&stripes->sockets[--stripes->count]);
+    stripes->has_back = false;
+}
+
+/* The number of connections that carry data. */
+static size_t data_count(const struct ath_stripes *stripes)
+{
+    return stripes->count - stripes->has_back;
 }
 
 /* The number of connections by so many paths: at least as many as by one, and the same number by
  * each if there is room. */
 static size_t count_by(size_t paths, bool is_encrypted)
 {
-    enum { MOST = ATH_STRIPES_MAX - 1 };
+    enum { MOST = ATH_CHANNELS_MAX };
     size_t wanted = ath_stripes_wanted(is_encrypted);
     size_t each = (wanted + paths - 1) / paths;
     return each * paths <= MOST ? each * paths : paths <= MOST ? MOST / paths * paths : MOST;
@@ -66,6 +73,16 @@ static bool find_own(int fd, struct ath_data_path *out)
         return false;
     out->length = length;
     return out->to.ss_family == AF_INET || out->to.ss_family == AF_INET6;
+}
+
+/* Begins the connection for verdicts about frames. Returns false if it cannot be begun. */
+static bool begin_back(const struct ath_data_path *own, struct ath_stripes *out)
+{
+    int fd = ath_data_path_connect(own);
+    if (fd < 0)
+        return false;
+    out->sockets[out->count++] = (struct ath_socket){ .fd = fd };
+    return out->has_back = true;
 }
 
 void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_addresses,
@@ -91,6 +108,8 @@ void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_a
             return;
         }
     }
+    if (out->way == ATH_STRIPES_PIECES && !begin_back(&own, out))
+        ath_stripes_free(out);
 }
 
 /* ---- by UDP ---- */
@@ -213,7 +232,7 @@ static size_t try_paths(const struct ath_stripes *stripes, const struct ath_stri
     size_t count = stripes->path_count;
     for (size_t path = 0; path < stripes->path_count; path++)
         is_good[path] = true;
-    for (size_t i = 0; i < stripes->count; i++) {
+    for (size_t i = 0; i < data_count(stripes); i++) {
         int fd = stripes->sockets[i].fd;
         size_t path = stripes->path_of[i];
         uint64_t now_ms = ath_now_ms(); /* one that has answered counts, however late the look */
@@ -234,7 +253,7 @@ static size_t try_paths(const struct ath_stripes *stripes, const struct ath_stri
 static int replace(struct ath_stripes *stripes, const bool is_good[ATH_DATA_PATHS_MAX])
 {
     size_t path = 0;
-    for (size_t i = 0; i < stripes->count; i++) {
+    for (size_t i = 0; i < data_count(stripes); i++) {
         struct ath_socket *stripe = &stripes->sockets[i];
         if (is_good[stripes->path_of[i]])
             continue;
@@ -258,6 +277,7 @@ static int use_own(struct ath_stripes *stripes, const struct ath_stripes_owner *
     ath_log(ATH_LOG_VERBOSE, "%s",
             _("no data address is of use: copies go where the calls go, to the server's control "
               "address"));
+    stripes->has_back = false; /* it has a share like the others: the server knows their number */
     stripes->way = ATH_STRIPES_EQUAL;
     stripes->path_count = 1;
     for (size_t i = 0; i < stripes->count; i++)
@@ -329,5 +349,47 @@ int ath_stripes_finish(const struct ath_stripes *stripes, uint64_t deadline_ms, 
     for (size_t i = 0; i < stripes->count && !status; i++)
         if (stripes->sockets[i].tls)
             status = ath_tls_handshake(stripes->sockets[i].tls, deadline_ms, err);
+    return status;
+}
+
+/* ---- one connection, later ---- */
+
+int ath_stripe_await_path(int fd, const struct ath_stripes_owner *owner, uint64_t deadline_ms)
+{
+    int status = await_stripe(fd, deadline_ms);
+    return !status && would_leak(owner, fd) ? -EPERM : status;
+}
+
+/* The server's word that it has the connection: one byte. */
+static int await_word(struct ath_socket socket, uint64_t deadline_ms)
+{
+    uint8_t byte;
+    int status = 0;
+    while (!status) {
+        ssize_t got = ath_socket_receive(socket, &byte, sizeof byte, MSG_DONTWAIT);
+        if (got > 0)
+            return 0;
+        if (!got)
+            return -ECONNRESET;
+        status = errno == EAGAIN || errno == EINTR ? ath_socket_wait(socket.fd, POLLIN, deadline_ms)
+                                                   : -errno;
+    }
+    return status;
+}
+
+int ath_stripe_join_again(int fd, const struct ath_stripes_owner *owner, uint32_t number,
+                          uint64_t deadline_ms, struct ath_socket *out)
+{
+    struct ath_err err;
+    *out = (struct ath_socket){ .fd = fd };
+    int status = join(fd, owner->session, owner->ticket, number, deadline_ms);
+    if (!status && owner->is_encrypted)
+        status = begin_tls(out, owner->ticket, number);
+    if (!status && out->tls)
+        status = ath_tls_handshake(out->tls, deadline_ms, &err);
+    if (!status)
+        status = await_word(*out, deadline_ms);
+    if (status)
+        ath_tls_free(out->tls);
     return status;
 }

@@ -4,7 +4,8 @@
  * without them is only slower.
  *
  * They go to the address of the session itself. If the challenge names data addresses, others are
- * begun to these, by each path in turn, which costs a round trip.
+ * begun to these, by each path in turn, which costs a round trip. One of these that is lost later is
+ * made again (recovery.h).
  */
 #pragma once
 #include "remote/session/data_paths.h"
@@ -13,14 +14,15 @@
 #include "remote/wire/secret.h"
 
 struct ath_stripes {
-    struct ath_socket sockets[ATH_STRIPES_MAX - 1];
+    struct ath_socket sockets[ATH_STRIPES_MAX];
     size_t count;
     enum ath_stripes_way way;
-    bool is_udp; /* they go by UDP */
+    bool has_back; /* the last one goes where the session goes, and carries verdicts alone */
+    bool is_udp;   /* they go by UDP */
     /* The paths to data addresses, and the path of each connection. */
     struct ath_data_path paths[ATH_DATA_PATHS_MAX];
     size_t path_count;
-    size_t path_of[ATH_STRIPES_MAX - 1];
+    size_t path_of[ATH_STRIPES_MAX];
 };
 
 /* The session that stripes belong to. */
@@ -61,3 +63,12 @@ int ath_stripes_finish(const struct ath_stripes *stripes, uint64_t deadline_ms,
 
 /* Closes the connections. */
 void ath_stripes_free(struct ath_stripes *stripes);
+
+/* The two halves of one connection by a path that joins a session under a number: waiting for the
+ * path until deadline_ms (of ath_now_ms()), which needs what ath_data_path_connect() has returned;
+ * and joining, with its encryption, until the server says that it has the connection. Each returns
+ * 0 or a negative errno; the first one -EPERM if the connection would carry in the open what must
+ * not leave this host. The descriptor stays the caller's until the second one succeeds. */
+int ath_stripe_await_path(int fd, const struct ath_stripes_owner *owner, uint64_t deadline_ms);
+int ath_stripe_join_again(int fd, const struct ath_stripes_owner *owner, uint32_t number,
+                          uint64_t deadline_ms, struct ath_socket *out);

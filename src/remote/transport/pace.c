@@ -64,7 +64,8 @@ static double part_of(const struct ath_pace *paces, size_t count, size_t which, 
 {
     double total = 0;
     for (size_t i = 0; i < count; i++)
-        total += (double)paces[i].rate;
+        if (paces[i].fd >= 0)
+            total += (double)paces[i].rate;
     return bytes * (double)paces[which].rate / total;
 }
 
@@ -72,13 +73,13 @@ size_t ath_pace_room(const struct ath_pace *paces, size_t count, size_t which, s
 {
     double all = (double)left, own = (double)waiting(&paces[which]);
     for (size_t i = 0; i < count; i++)
-        if (!paces[i].rate)
+        if (paces[i].fd >= 0 && !paces[i].rate)
             return left;
     double part = part_of(paces, count, which, all);
     if (part <= own) { /* the others may have more, which costs more calls to know */
         all += own;
         for (size_t i = 0; i < count; i++)
-            if (i != which)
+            if (i != which && paces[i].fd >= 0)
                 all += (double)(waiting(&paces[i]) + paces[i].pending);
         part = part_of(paces, count, which, all);
     }

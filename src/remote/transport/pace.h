@@ -15,7 +15,7 @@
 
 /* One connection. Its own writer changes it; other writers of the same frame read it. */
 struct ath_pace {
-    int fd;
+    int fd;                   /* -1: it carries nothing */
     _Atomic uint64_t rate;    /* bytes in a second; 0: not known */
     _Atomic uint64_t pending; /* bytes of a piece that it writes now */
     uint64_t given;           /* bytes that its socket got */

@@ -51,18 +51,40 @@ size_t ath_pieces_left(const struct ath_pieces *pieces)
     return pieces->length - byte_of(pieces, pieces->next);
 }
 
+static bool is_seen(const struct ath_pieces *pieces, uint32_t unit)
+{
+    return pieces->seen[unit / 64] >> unit % 64 & 1;
+}
+
+/* The units from first on, up to most, that have not come. */
+static uint32_t run_of(const struct ath_pieces *pieces, uint32_t first, uint32_t most)
+{
+    uint32_t count = 0;
+    while (count < most && first + count < pieces->units && !is_seen(pieces, first + count))
+        count++;
+    return count;
+}
+
 bool ath_pieces_take(struct ath_pieces *pieces, size_t connections, size_t most,
                      struct ath_piece *out)
 {
-    uint32_t first = pieces->next, count;
+    uint32_t next = pieces->next, first, count;
     do {
+        for (first = next; first < pieces->units && is_seen(pieces, first);)
+            first++;
         if (first >= pieces->units)
             return false;
-        count = units_of_next(pieces->units - first, connections, most / pieces->unit);
-    } while (!atomic_compare_exchange_weak(&pieces->next, &first, first + count));
+        count = run_of(pieces, first,
+                       units_of_next(pieces->units - first, connections, most / pieces->unit));
+    } while (!atomic_compare_exchange_weak(&pieces->next, &next, first + count));
     *out = (struct ath_piece){ .first = first, .count = count };
     find_bytes(pieces, out);
     return true;
+}
+
+void ath_pieces_begin_round(struct ath_pieces *pieces)
+{
+    pieces->next = 0;
 }
 
 void ath_piece_write_head(const struct ath_piece *piece, uint8_t out[ATH_PIECE_HEAD])
@@ -72,16 +94,7 @@ void ath_piece_write_head(const struct ath_piece *piece, uint8_t out[ATH_PIECE_H
     memcpy(out, words, sizeof words);
 }
 
-/* Notes that units have come. Returns false if one had come before. */
-static bool see(struct ath_pieces *pieces, uint32_t first, uint32_t count)
-{
-    for (uint32_t unit = first; unit < first + count; unit++)
-        if (atomic_fetch_or(&pieces->seen[unit / 64], UINT64_C(1) << unit % 64) >> unit % 64 & 1)
-            return false;
-    return true;
-}
-
-int ath_pieces_place(struct ath_pieces *pieces, const uint8_t head[ATH_PIECE_HEAD],
+int ath_pieces_place(const struct ath_pieces *pieces, const uint8_t head[ATH_PIECE_HEAD],
                      struct ath_piece *out)
 {
     uint32_t words[2];
@@ -90,14 +103,42 @@ int ath_pieces_place(struct ath_pieces *pieces, const uint8_t head[ATH_PIECE_HEA
     if (!out->count)
         return 0;
     if (out->first >= pieces->units || out->count > pieces->units - out->first ||
-        !see(pieces, out->first, out->count))
+        run_of(pieces, out->first, out->count) < out->count)
         return -EBADMSG;
-    atomic_fetch_add(&pieces->come, out->count);
     find_bytes(pieces, out);
     return 0;
 }
 
-bool ath_pieces_are_whole(const struct ath_pieces *pieces)
+bool ath_pieces_see(struct ath_pieces *pieces, const struct ath_piece *piece, size_t bytes)
 {
-    return pieces->come == pieces->units;
+    uint32_t count =
+        piece->begin + bytes == piece->end ? piece->count : (uint32_t)(bytes / pieces->unit);
+    for (uint32_t unit = piece->first; unit < piece->first + count; unit++)
+        if (atomic_fetch_or(&pieces->seen[unit / 64], UINT64_C(1) << unit % 64) >> unit % 64 & 1)
+            return false;
+    atomic_fetch_add(&pieces->come, count);
+    return true;
+}
+
+uint32_t ath_pieces_missing(const struct ath_pieces *pieces)
+{
+    return pieces->units - pieces->come;
+}
+
+void ath_pieces_put_seen(const struct ath_pieces *pieces, uint64_t *out)
+{
+    for (size_t i = 0; i * 64 < pieces->units; i++)
+        out[i] = htole64(pieces->seen[i]);
+}
+
+uint32_t ath_pieces_take_seen(struct ath_pieces *pieces, const uint64_t *bits)
+{
+    uint32_t come = 0;
+    for (size_t i = 0; i * 64 < pieces->units; i++)
+        pieces->seen[i] = le64toh(bits[i]);
+    for (uint32_t unit = 0; unit < pieces->units; unit++)
+        come += is_seen(pieces, unit);
+    pieces->come = come;
+    ath_pieces_begin_round(pieces);
+    return pieces->units - come;
 }

@@ -109,25 +109,22 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket);
  * How large frames are divided among the connections of a stream. ATH_STRIPES_EQUAL: each
  * connection, the first one too, carries an equal share. ATH_STRIPES_PIECES: the further
  * connections alone carry pieces, and one that is free takes the next, so that a faster one carries
- * more.
+ * more; one that fails is replaced by the others (channels.h).
  */
 enum ath_stripes_way { ATH_STRIPES_EQUAL, ATH_STRIPES_PIECES };
 
 /*
  * Spreads large frames over further connections, which the stream owns on success. Both sides call
- * it before the first frame, in the same way and with the connections in the same order. Returns 0,
- * -EINVAL (too many) or -ENOMEM.
+ * it before the first frame, in the same way and with the connections in the same order. If they
+ * carry pieces, the last one carries only the verdicts about frames; it should go by the path
+ * of the first one. Returns 0, -EINVAL (too many, or too few) or -ENOMEM.
  */
-enum { ATH_STRIPES_MAX = 9, ATH_STRIPED_BYTES = 1024 * 1024 };
+enum { ATH_STRIPES_MAX = 10, ATH_CHANNELS_MAX = 8, ATH_STRIPED_BYTES = 1024 * 1024 };
 int ath_tcp_add_stripes(struct ath_stream *stream, enum ath_stripes_way way,
                         const struct ath_socket *sockets, size_t count);
 
-/* The bytes of large frames that a stream's further connection has carried, by its index among
- * them. Any thread. */
-struct ath_stripe_bytes {
-    _Atomic uint64_t sent, received;
-};
-const struct ath_stripe_bytes *ath_tcp_stripe_bytes(const struct ath_stream *stream, size_t index);
+/* The channels that carry pieces; NULL: none do. */
+struct ath_channels *ath_tcp_channels(const struct ath_stream *stream);
 
 /* Whether a TCP peer has not answered for some ten seconds although it should have. false for a
  * unix socket. */

@@ -3,8 +3,9 @@
  * each end, which is slower than networks are. There are two ways (enum ath_stripes_way). With
  * equal shares each connection carries a part of the bytes behind a large frame's head, in order,
  * so both sides know from the length in the head which connection has which bytes. That suits
- * connections of one path, and is for older peers as well. With pieces (pieces.h) the connections
- * may be of different speed, and the first one carries none, because its path may be a slow one.
+ * connections of one path, and is for older peers as well. With pieces (channels.h) the connections
+ * may be of different speed, each may fail, and the first one carries none, because its path may be
+ * a slow one.
  *
  * A peer whose host is gone answers nothing. While nothing is in flight, the kernel's keepalive
  * finds that (tcp(7)). While bytes wait for an acknowledgement, the kernel sends no keepalive and
@@ -25,8 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "remote/transport/pace.h"
-#include "remote/transport/pieces.h"
+#include "remote/transport/channels.h"
+#include "remote/transport/parts.h"
 #include "remote/transport/poll_briefly.h"
 #include "remote/transport/stream.h"
 #include "remote/transport/team.h"
@@ -36,9 +37,6 @@ enum {
     PARTS_MAX = 4,
     DEAD_AFTER_MS = 10000,
     PROBES_MAX = 5, /* window probes without an answer, while the peer has no room */
-    /* Bytes that wait in a connection's socket before its path can take them. More of them would
-     * make a slow path take pieces that a fast one would have carried sooner. */
-    UNSENT_MOST = 256 * 1024,
 };
 
 struct tcp {
@@ -46,9 +44,8 @@ struct tcp {
     /* the first has everything except the other shares of large frames */
     struct ath_socket sockets[ATH_STRIPES_MAX];
     size_t count;
-    struct ath_stripe_bytes bytes[ATH_STRIPES_MAX - 1]; /* of the further connections */
-    struct ath_pace paces[ATH_STRIPES_MAX - 1];         /* of the same, for writing */
-    struct ath_team *readers, *writers;                 /* NULL with one connection */
+    struct ath_channels *channels;      /* NULL: the other shares are equal */
+    struct ath_team *readers, *writers; /* NULL with one connection */
     atomic_bool is_shut;
     size_t begin, end; /* of the bytes that were read ahead */
     uint8_t ahead[READ_AHEAD];
@@ -92,24 +89,10 @@ static int judge(const struct tcp *tcp, int fd, int error)
 
 /* ---- writing ---- */
 
-/* Skips the bytes that were written. */
-static void advance(struct msghdr *message, size_t written)
-{
-    while (message->msg_iovlen && written >= message->msg_iov->iov_len) {
-        written -= message->msg_iov->iov_len;
-        message->msg_iov++;
-        message->msg_iovlen--;
-    }
-    if (message->msg_iovlen) {
-        message->msg_iov->iov_base = (uint8_t *)message->msg_iov->iov_base + written;
-        message->msg_iov->iov_len -= written;
-    }
-}
-
 static int send_all(const struct tcp *tcp, struct ath_socket to, struct msghdr *message)
 {
     int may_not_wait = tcp->stream.before_wait ? MSG_DONTWAIT : 0;
-    advance(message, 0);
+    ath_parts_skip(message, 0);
     while (message->msg_iovlen) {
         ssize_t sent = ath_socket_send(to, message, may_not_wait);
         if (sent < 0 && may_not_wait && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -121,7 +104,7 @@ static int send_all(const struct tcp *tcp, struct ath_socket to, struct msghdr *
         if (status)
             return status;
         if (sent > 0)
-            advance(message, (size_t)sent);
+            ath_parts_skip(message, (size_t)sent);
     }
     return 0;
 }
@@ -209,8 +192,7 @@ struct shares {
     size_t part_count;
     uint8_t *bytes; /* or to receive */
     size_t length;
-    struct ath_pieces *pieces; /* NULL: the shares are equal */
-    atomic_int failure;        /* of the first share that failed */
+    atomic_int failure; /* of the first share that failed */
 };
 
 /* The offset of a connection's share. For the number behind the last connection this is the end. */
@@ -229,81 +211,15 @@ static void note(struct shares *shares, int status)
         shares->tcp->stream.ops->shut(&shares->tcp->stream);
 }
 
-/* Cuts parts down to the bytes from..to. */
-static size_t cut(const struct iovec *parts, size_t count, size_t from, size_t to,
-                  struct iovec *out)
-{
-    size_t at = 0, made = 0;
-    for (size_t i = 0; i < count; at += parts[i++].iov_len) {
-        size_t begin = from > at ? from - at : 0;
-        size_t end = to < at + parts[i].iov_len ? to - (to > at ? at : to) : parts[i].iov_len;
-        if (begin < end)
-            out[made++] = (struct iovec){ (uint8_t *)parts[i].iov_base + begin, end - begin };
-    }
-    return made;
-}
-
 static void write_share(void *job, size_t connection)
 {
     struct shares *shares = job;
     struct iovec left[PARTS_MAX];
     struct msghdr message = { .msg_iov = left };
-    message.msg_iovlen = cut(shares->parts, shares->part_count, share_begin(shares, connection),
-                             share_begin(shares, connection + 1), left);
-    note(shares, send_all(shares->tcp, shares->tcp->sockets[connection], &message));
-}
-
-static void count_bytes(_Atomic uint64_t *count, size_t bytes)
-{
-    atomic_fetch_add_explicit(count, bytes, memory_order_relaxed);
-}
-
-/* Sends a piece behind its head; of the last one only the head. */
-static int write_piece(const struct shares *shares, size_t further, const struct ath_piece *piece)
-{
-    struct tcp *tcp = shares->tcp;
-    struct iovec left[1 + PARTS_MAX];
-    struct msghdr message = { .msg_iov = left };
-    uint8_t head[ATH_PIECE_HEAD];
-    ath_piece_write_head(piece, head);
-    left[0] = (struct iovec){ head, sizeof head };
     message.msg_iovlen =
-        1 + cut(shares->parts, shares->part_count, piece->begin, piece->end, left + 1);
-    size_t bytes = sizeof head + piece->end - piece->begin;
-    count_bytes(&tcp->bytes[further].sent, piece->end - piece->begin);
-    ath_pace_begin_piece(&tcp->paces[further], bytes);
-    int status = send_all(tcp, tcp->sockets[1 + further], &message);
-    ath_pace_end_piece(&tcp->paces[further], bytes);
-    return status;
-}
-
-/* Waits until a connection should take a piece. Returns the most bytes of it; 0: none is left. */
-static size_t await_room(const struct shares *shares, size_t further)
-{
-    enum { PAUSE_NS = 200 * 1000 };
-    const struct tcp *tcp = shares->tcp;
-    for (size_t left; (left = ath_pieces_left(shares->pieces)) && !tcp->is_shut;) {
-        size_t room = ath_pace_room(tcp->paces, tcp->count - 1, further, left);
-        if (room)
-            return room;
-        nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
-    }
-    return 0;
-}
-
-static void write_pieces(void *job, size_t further)
-{
-    struct shares *shares = job;
-    struct ath_piece piece;
-    size_t room;
-    int status = 0;
-    ath_pace_begin_frame(&shares->tcp->paces[further]);
-    while (!status && (room = await_room(shares, further)) &&
-           ath_pieces_take(shares->pieces, shares->tcp->count - 1, room, &piece))
-        status = write_piece(shares, further, &piece);
-    if (!status)
-        status = write_piece(shares, further, &(struct ath_piece){ 0 });
-    note(shares, status);
+        ath_parts_cut(shares->parts, shares->part_count, share_begin(shares, connection),
+                      share_begin(shares, connection + 1), left);
+    note(shares, send_all(shares->tcp, shares->tcp->sockets[connection], &message));
 }
 
 static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts, size_t count)
@@ -320,16 +236,7 @@ static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts,
 
 static int tcp_write_pieces(struct ath_stream *stream, const struct iovec *parts, size_t count)
 {
-    struct tcp *tcp = (struct tcp *)stream;
-    struct ath_pieces pieces;
-    struct shares shares = { .tcp = tcp, .parts = parts, .part_count = count, .pieces = &pieces };
-    if (count > PARTS_MAX)
-        return -EINVAL;
-    for (size_t i = 0; i < count; i++)
-        shares.length += parts[i].iov_len;
-    ath_pieces_init(&pieces, shares.length);
-    ath_team_do(tcp->writers, tcp->count - 1, write_pieces, &shares);
-    return shares.failure;
+    return ath_channels_write(((struct tcp *)stream)->channels, parts, count);
 }
 
 static void read_share(void *job, size_t connection)
@@ -345,36 +252,6 @@ static void read_share(void *job, size_t connection)
     note(shares, status);
 }
 
-static int receive_all(const struct tcp *tcp, struct ath_socket from, uint8_t *bytes, size_t length)
-{
-    size_t got = 0;
-    int status = 0;
-    for (size_t at = 0; !status && at < length; at += got)
-        status = receive(tcp, from, bytes + at, length - at, &got);
-    return status;
-}
-
-/* Reads a connection's pieces up to the end of its part of the frame. */
-static void read_pieces(void *job, size_t further)
-{
-    struct shares *shares = job;
-    struct tcp *tcp = shares->tcp;
-    struct ath_socket from = tcp->sockets[1 + further];
-    struct ath_piece piece = { .count = 1 };
-    int status = 0;
-    while (!status && piece.count) {
-        uint8_t head[ATH_PIECE_HEAD];
-        status = receive_all(tcp, from, head, sizeof head);
-        if (!status)
-            status = ath_pieces_place(shares->pieces, head, &piece);
-        if (status || !piece.count)
-            break;
-        status = receive_all(tcp, from, shares->bytes + piece.begin, piece.end - piece.begin);
-        count_bytes(&tcp->bytes[further].received, piece.end - piece.begin);
-    }
-    note(shares, status);
-}
-
 static int tcp_read_large(struct ath_stream *stream, void *bytes, size_t length)
 {
     struct tcp *tcp = (struct tcp *)stream;
@@ -385,14 +262,7 @@ static int tcp_read_large(struct ath_stream *stream, void *bytes, size_t length)
 
 static int tcp_read_pieces(struct ath_stream *stream, void *bytes, size_t length)
 {
-    struct tcp *tcp = (struct tcp *)stream;
-    struct ath_pieces pieces;
-    struct shares shares = { .tcp = tcp, .bytes = bytes, .length = length, .pieces = &pieces };
-    ath_pieces_init(&pieces, length);
-    ath_team_do(tcp->readers, tcp->count - 1, read_pieces, &shares);
-    if (!shares.failure && !ath_pieces_are_whole(&pieces))
-        return -EBADMSG;
-    return shares.failure;
+    return ath_channels_read(((struct tcp *)stream)->channels, bytes, length);
 }
 
 /* ---- the end ---- */
@@ -403,6 +273,8 @@ static void tcp_shut(struct ath_stream *stream)
     tcp->is_shut = true;
     for (size_t i = 0; i < tcp->count; i++)
         shutdown(tcp->sockets[i].fd, SHUT_RDWR);
+    if (tcp->channels)
+        ath_channels_shut(tcp->channels);
 }
 
 static void tcp_abandon(struct ath_stream *stream)
@@ -412,6 +284,8 @@ static void tcp_abandon(struct ath_stream *stream)
     for (size_t i = 0; i < tcp->count; i++)
         close(tcp->sockets[i].fd);
     tcp->count = 0;
+    if (tcp->channels)
+        ath_channels_abandon(tcp->channels);
 }
 
 static void tcp_close(struct ath_stream *stream)
@@ -419,6 +293,8 @@ static void tcp_close(struct ath_stream *stream)
     struct tcp *tcp = (struct tcp *)stream;
     ath_team_free(tcp->readers);
     ath_team_free(tcp->writers);
+    if (tcp->channels)
+        ath_channels_free(tcp->channels);
     for (size_t i = 0; i < tcp->count; i++)
         ath_socket_close(&tcp->sockets[i]);
     free(tcp);
@@ -451,13 +327,10 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket)
     if (!tcp)
         return NULL;
     tcp->stream.ops = &ops[ATH_STRIPES_EQUAL];
-    for (size_t i = 0; i < ATH_STRIPES_MAX - 1; i++) {
-        atomic_init(&tcp->bytes[i].sent, 0);
-        atomic_init(&tcp->bytes[i].received, 0);
-    }
     tcp->sockets[0] = socket;
     tcp->count = 1;
     tcp->readers = tcp->writers = NULL;
+    tcp->channels = NULL;
     tcp->begin = tcp->end = 0;
     tcp->stream.patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
     tcp->stream.large_bytes = 0;
@@ -467,33 +340,45 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket)
     return &tcp->stream;
 }
 
-int ath_tcp_add_stripes(struct ath_stream *stream, enum ath_stripes_way way,
-                        const struct ath_socket *sockets, size_t count)
+static int add_channels(struct tcp *tcp, const struct ath_socket *sockets, size_t count)
 {
-    struct tcp *tcp = (struct tcp *)stream;
-    size_t parts = way == ATH_STRIPES_EQUAL ? 1 + count : count;
-    if (!count)
-        return 0;
-    if (count >= ATH_STRIPES_MAX || parts > ATH_TEAM_MAX)
+    if (count < 2 || count > ATH_CHANNELS_MAX + 1)
         return -EINVAL;
-    tcp->readers = ath_team_make(parts);
-    tcp->writers = ath_team_make(parts);
+    tcp->channels = ath_channels_make(&tcp->stream, sockets, count);
+    return tcp->channels ? 0 : -ENOMEM;
+}
+
+static int add_shares(struct tcp *tcp, const struct ath_socket *sockets, size_t count)
+{
+    if (count >= ATH_STRIPES_MAX)
+        return -EINVAL;
+    tcp->readers = ath_team_make(1 + count);
+    tcp->writers = ath_team_make(1 + count);
     if (!tcp->readers || !tcp->writers)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         prepare(sockets[i].fd);
-        if (way == ATH_STRIPES_PIECES)
-            setsockopt(sockets[i].fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){ UNSENT_MOST },
-                       sizeof(int));
-        ath_pace_init(&tcp->paces[i], sockets[i].fd);
         tcp->sockets[tcp->count++] = sockets[i];
     }
+    return 0;
+}
+
+int ath_tcp_add_stripes(struct ath_stream *stream, enum ath_stripes_way way,
+                        const struct ath_socket *sockets, size_t count)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    if (!count)
+        return 0;
+    int status = way == ATH_STRIPES_PIECES ? add_channels(tcp, sockets, count)
+                                           : add_shares(tcp, sockets, count);
+    if (status)
+        return status;
     stream->ops = &ops[way];
     stream->large_bytes = ATH_STRIPED_BYTES;
     return 0;
 }
 
-const struct ath_stripe_bytes *ath_tcp_stripe_bytes(const struct ath_stream *stream, size_t index)
+struct ath_channels *ath_tcp_channels(const struct ath_stream *stream)
 {
-    return &((const struct tcp *)stream)->bytes[index];
+    return ((const struct tcp *)stream)->channels;
 }

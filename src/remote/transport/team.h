@@ -10,7 +10,7 @@
 #pragma once
 #include <stddef.h>
 
-enum { ATH_TEAM_MAX = 9 };
+enum { ATH_TEAM_MAX = 10 };
 
 struct ath_team;
 

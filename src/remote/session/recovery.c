@@ -1,0 +1,201 @@
+#include "config.h"
+
+#include "remote/session/recovery.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/log.h"
+
+enum {
+    PAUSE_S = 1,
+    LOOK_MS = 100, /* how often a wait for a path looks for the end */
+    PATH_MS = 1000,
+    JOIN_MS = 2000,
+    GENERATION_MAX = UINT8_MAX,
+};
+
+struct recovery {
+    struct ath_channels *channels;
+    struct ath_stripes_owner owner;
+    struct ath_ticket ticket;
+    struct ath_data_path paths[ATH_DATA_PATHS_MAX];
+    size_t path_of[ATH_STRIPES_MAX];
+    size_t connections; /* of the session beside its first one */
+    /* the last of each channel that the server may know; of the thread */
+    unsigned int generations[ATH_STRIPES_MAX];
+    pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t wake;
+    unsigned int lost; /* a bit for each channel that has no connection */
+    bool has_thread, is_over;
+    pthread_t thread;
+};
+
+static bool is_over(struct recovery *recovery)
+{
+    pthread_mutex_lock(&recovery->lock);
+    bool yes = recovery->is_over || ath_channels_are_shut(recovery->channels);
+    pthread_mutex_unlock(&recovery->lock);
+    return yes;
+}
+
+static int await_path(struct recovery *recovery, int fd)
+{
+    const uint64_t end_ms = ath_now_ms() + PATH_MS;
+    int status = -ETIMEDOUT;
+    while (status == -ETIMEDOUT && ath_now_ms() < end_ms && !is_over(recovery))
+        status = ath_stripe_await_path(fd, &recovery->owner, ath_now_ms() + LOOK_MS);
+    return status;
+}
+
+static int join_again(struct recovery *recovery, size_t slot, int fd)
+{
+    struct ath_socket socket;
+    unsigned int generation = ++recovery->generations[slot];
+    uint32_t number = (uint32_t)(slot + 1 + (generation - 1) * recovery->connections);
+    int status =
+        ath_stripe_join_again(fd, &recovery->owner, number, ath_now_ms() + JOIN_MS, &socket);
+    if (status)
+        return status;
+    status = ath_channels_offer(recovery->channels, slot, (uint8_t)generation, socket);
+    if (status)
+        ath_tls_free(socket.tls);
+    return status;
+}
+
+static int make_again(struct recovery *recovery, size_t slot)
+{
+    if (recovery->generations[slot] == GENERATION_MAX)
+        return -EOVERFLOW;
+    int fd = ath_data_path_connect(&recovery->paths[recovery->path_of[slot]]);
+    if (fd < 0)
+        return fd;
+    int status = await_path(recovery, fd);
+    if (!status)
+        status = join_again(recovery, slot, fd);
+    if (status)
+        close(fd);
+    return status;
+}
+
+/* Tries each lost channel, and a path that fails only once. */
+static void try_all(struct recovery *recovery)
+{
+    unsigned int failed_paths = 0;
+    for (size_t slot = 0; slot < ATH_STRIPES_MAX && !is_over(recovery); slot++) {
+        const unsigned int bit = 1u << slot;
+        pthread_mutex_lock(&recovery->lock);
+        bool is_lost = recovery->lost & bit && !(failed_paths >> recovery->path_of[slot] & 1u);
+        if (is_lost)
+            recovery->lost &= ~bit; /* now, because it may be lost again at once */
+        pthread_mutex_unlock(&recovery->lock);
+        int status = is_lost ? make_again(recovery, slot) : 0;
+        if (is_lost && !status)
+            ath_log(ATH_LOG_VERBOSE, _("channel %zu is back"), slot + 1);
+        if (!status || status == -EOVERFLOW)
+            continue;
+        failed_paths |= 1u << recovery->path_of[slot];
+        pthread_mutex_lock(&recovery->lock);
+        recovery->lost |= bit;
+        pthread_mutex_unlock(&recovery->lock);
+    }
+}
+
+/* Waits for the next loss, or for a while if there is one. The caller has the lock. */
+static void rest(struct recovery *recovery)
+{
+    struct timespec until;
+    if (!recovery->lost) {
+        pthread_cond_wait(&recovery->wake, &recovery->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += PAUSE_S;
+    pthread_cond_timedwait(&recovery->wake, &recovery->lock, &until);
+}
+
+static void *recover(void *argument)
+{
+    struct recovery *recovery = argument;
+    for (;;) {
+        try_all(recovery);
+        pthread_mutex_lock(&recovery->lock);
+        if (!recovery->is_over && !ath_channels_are_shut(recovery->channels))
+            rest(recovery);
+        bool is_done = recovery->is_over || ath_channels_are_shut(recovery->channels);
+        pthread_mutex_unlock(&recovery->lock);
+        if (is_done)
+            return NULL;
+    }
+}
+
+/* The thread takes no signals: they are for the program's threads. The caller has the lock. */
+static void start_thread(struct recovery *recovery)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    recovery->has_thread = !pthread_create(&recovery->thread, NULL, recover, recovery);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void note_lost(void *context, size_t slot)
+{
+    struct recovery *recovery = context;
+    ath_log(ATH_LOG_VERBOSE, _("channel %zu is lost: copies go by the others"), slot + 1);
+    pthread_mutex_lock(&recovery->lock);
+    recovery->lost |= 1u << slot;
+    if (!recovery->has_thread && !recovery->is_over)
+        start_thread(recovery);
+    pthread_cond_signal(&recovery->wake);
+    pthread_mutex_unlock(&recovery->lock);
+}
+
+static void end(void *context)
+{
+    struct recovery *recovery = context;
+    pthread_mutex_lock(&recovery->lock);
+    recovery->is_over = true;
+    pthread_cond_signal(&recovery->wake);
+    pthread_mutex_unlock(&recovery->lock);
+    if (recovery->has_thread)
+        pthread_join(recovery->thread, NULL);
+    pthread_mutex_destroy(&recovery->lock);
+    pthread_cond_destroy(&recovery->wake);
+    explicit_bzero(&recovery->ticket, sizeof recovery->ticket);
+    free(recovery);
+}
+
+int ath_recovery_begin(struct ath_channels *channels, const struct ath_stripes *stripes,
+                       const struct ath_stripes_owner *owner)
+{
+    pthread_condattr_t by_monotonic;
+    struct recovery *recovery = channels ? calloc(1, sizeof *recovery) : NULL;
+    if (!recovery)
+        return channels ? -ENOMEM : 0;
+    recovery->channels = channels;
+    recovery->owner = *owner;
+    recovery->owner.fd = -1;
+    recovery->ticket = *owner->ticket;
+    recovery->owner.ticket = &recovery->ticket;
+    memcpy(recovery->paths, stripes->paths, sizeof recovery->paths);
+    memcpy(recovery->path_of, stripes->path_of, sizeof recovery->path_of);
+    recovery->connections = stripes->count;
+    for (size_t i = 0; i < ATH_STRIPES_MAX; i++)
+        recovery->generations[i] = 1;
+    pthread_mutex_init(&recovery->lock, NULL);
+    pthread_condattr_init(&by_monotonic);
+    pthread_condattr_setclock(&by_monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&recovery->wake, &by_monotonic);
+    pthread_condattr_destroy(&by_monotonic);
+    ath_channels_watch(channels, &(struct ath_channels_watcher){
+                                     .lost = note_lost, .end = end, .context = recovery });
+    return 0;
+}

@@ -1,0 +1,14 @@
+/*
+ * Makes channels again that a program has lost (remote/transport/channels.h): by the path that the
+ * channel had, at once and then each second, in a thread of its own that begins with the first
+ * loss. The server takes the connection as it took the first one, under another number: that of the
+ * channel and the number of the session's connections for each time.
+ */
+#pragma once
+#include "remote/session/stripes.h"
+#include "remote/transport/channels.h"
+
+/* Watches the channels of a session until they are freed, and only if there are any (NULL: there
+ * are none). Copies what it needs of the others. Returns 0 or -ENOMEM. */
+int ath_recovery_begin(struct ath_channels *channels, const struct ath_stripes *stripes,
+                       const struct ath_stripes_owner *owner);
