@@ -385,7 +385,7 @@ class Links(Sides):
                     time.sleep(0.7)
                     self.set_link("l1", "down")
                     self.assertEqual(program.read(), f"{GOOD} right")
-                    self.assertEqual(server.log().count("event=connection-lost"), EACH, server.log())
+                    self.assertGreaterEqual(server.log().count("event=connection-lost"), EACH, server.log())
                     self.set_link("l1", "up")
                     self.assertTrue(harness.wait_until(self.is_back(server, 3 * EACH)), server.log())
                     before = self.bytes_of("l1", "rt"[step == "bring"])
@@ -414,7 +414,7 @@ class Links(Sides):
             time.sleep(0.7)
             self.set_link("l1", "down")
             self.assertEqual(program.read(), f"{GOOD} right")
-            self.assertEqual(server.log().count("event=connection-lost"), 3, server.log())
+            self.assertGreaterEqual(server.log().count("event=connection-lost"), 3, server.log())
 
     def test_all_links_fail(self):
         self.slow_links()
@@ -425,7 +425,7 @@ class Links(Sides):
                 self.set_link(link, "down")
             begin = time.monotonic()
             self.assertTrue(program.read().startswith(GONE))
-            self.assertLess(time.monotonic() - begin, 15)
+            self.assertLess(time.monotonic() - begin, 30)  # some 11 s where the machine is not busy
 
     def both_to_one_address(self, *, is_bridged):
         """Both links of the client have the network of the server's only address."""
