@@ -4,8 +4,8 @@
  * without them is only slower.
  *
  * They go to the address of the session itself. If the challenge names data addresses, others are
- * begun to these, by each path in turn, which costs a round trip. One of these that is lost later is
- * made again (recovery.h).
+ * begun to these, by each path in turn, which costs a round trip. One of these that is lost later
+ * is made again (recovery.h).
  */
 #pragma once
 #include "remote/session/data_paths.h"
