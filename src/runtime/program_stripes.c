@@ -179,10 +179,10 @@ static int offer_again(const struct ath_joining *joining, int fd,
 {
     struct ath_socket stripe = { .fd = fd };
     const size_t slot = (joining->number - 1) % wanted->announced;
-    const size_t generation = (joining->number - 1) / wanted->announced + 1;
-    int status = generation > UINT8_MAX ? -EINVAL : prepare_again(&stripe, wanted, joining->number);
+    const uint32_t generation = (joining->number - 1) / (uint32_t)wanted->announced + 1;
+    int status = prepare_again(&stripe, wanted, joining->number);
     if (!status)
-        status = ath_channels_offer(channels, slot, (uint8_t)generation, stripe);
+        status = ath_channels_offer(channels, slot, generation, stripe);
     if (status)
         ath_tls_free(stripe.tls);
     return status;

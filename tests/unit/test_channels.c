@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -290,7 +291,7 @@ LOOP_TEST(a_single_one_is_cut_off, 0, 12)
 
 /* ---- taken back ---- */
 
-static void offer(struct line *line, int end, size_t slot, uint8_t generation, int fd)
+static void offer(struct line *line, int end, size_t slot, uint32_t generation, int fd)
 {
     ck_assert_int_eq(ath_channels_offer(ath_tcp_channels(line->ends[end]), slot, generation,
                                         (struct ath_socket){ .fd = fd }),
@@ -326,6 +327,31 @@ TEST(a_lost_one_is_taken_back)
     ck_assert_uint_eq(line.lost[0] & 1u, 1);
     line_free(&line);
     for (int i = 0; i < 2; i++)
+        path_end(&again[i]);
+}
+
+/* A frame names a generation by a byte. */
+TEST(one_is_taken_back_very_often)
+{
+    const unsigned long long budgets[] = { UINT64_MAX, UINT64_MAX };
+    static const uint32_t generations[] = { 128, 255, 256, 257, 511, 512 };
+    enum { TIMES = sizeof generations / sizeof *generations };
+    struct line line;
+    struct path again[TIMES];
+    int fds[2];
+    line_make(&line, 2, budgets, CUT_CLOSES);
+    send_frames(&line, 0, ALL_FRAMES);
+    for (size_t i = 0; i < TIMES; i++) {
+        uint64_t before = sent_by(&line, 0);
+        path_begin(&again[i], UINT64_MAX, CUT_CLOSES, fds);
+        for (int end = 0; end < 2; end++)
+            offer(&line, end, 0, generations[i], fds[end]);
+        send_frames(&line, 0, ALL_FRAMES);
+        ck_assert_uint_gt(sent_by(&line, 0), before);
+    }
+    ck_assert_uint_eq(line.lost[0] & 1u, 0);
+    line_free(&line);
+    for (size_t i = 0; i < TIMES; i++)
         path_end(&again[i]);
 }
 
@@ -401,6 +427,111 @@ TEST(offers_that_are_refused)
     line_free(&line);
     close(pair[0]);
     close(pair[1]);
+}
+
+/* ---- a writer whose reader is this test ---- */
+
+struct drain {
+    int fd;
+    size_t at_once;
+    unsigned int pause_us;
+    atomic_bool is_over;
+    pthread_t thread;
+};
+
+static void *drain(void *argument)
+{
+    struct drain *drain = argument;
+    static _Thread_local uint8_t bytes[UNIT];
+    while (!drain->is_over) {
+        struct pollfd one = { .fd = drain->fd, .events = POLLIN };
+        if (poll(&one, 1, 1) > 0)
+            (void)!recv(drain->fd, bytes, drain->at_once, MSG_DONTWAIT);
+        usleep(drain->pause_us);
+    }
+    return NULL;
+}
+
+static void tell(int back, uint32_t number, uint32_t out, uint32_t missing)
+{
+    const uint32_t verdict[] = { htole32(number), htole32(out), htole32(missing), 0 };
+    const uint8_t bits[256] = { 0 };
+    ck_assert_int_eq(write(back, verdict, sizeof verdict), sizeof verdict);
+    if (missing)
+        ck_assert_int_gt(write(back, bits, (missing + 63) / 64 * 8), 0);
+}
+
+static void read_whole(int fd, size_t bytes)
+{
+    static uint8_t unused[FRAME_MAX];
+    ck_assert_int_eq(recv(fd, unused, bytes, MSG_WAITALL), (ssize_t)bytes);
+}
+
+static size_t waiting_at(int fd)
+{
+    int bytes = 0;
+    ck_assert_int_eq(ioctl(fd, FIONREAD, &bytes), 0);
+    return (size_t)bytes;
+}
+
+static void make_pair(int pair[2])
+{
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &(int){ 4 * UNIT }, sizeof(int));
+}
+
+/* A slow channel waits for its turn, as its socket has bytes already. No thread will read them: the
+ * other channel fails, and the reader gives up both. */
+TEST(a_channel_is_given_up_while_it_waits_for_its_turn)
+{
+    enum { CALLS, FAST, SLOW, BACK, ALL };
+    int pairs[ALL][2];
+    struct ath_socket sockets[ALL - 1];
+    struct writer writer = { .frames = ALL_FRAMES };
+    struct drain drains[2];
+    pthread_t thread;
+    size_t length;
+    for (int i = 0; i < ALL; i++)
+        make_pair(pairs[i]);
+    for (int i = FAST; i < ALL; i++)
+        sockets[i - FAST] = (struct ath_socket){ .fd = pairs[i][0] };
+    writer.stream = ath_tcp_stream((struct ath_socket){ .fd = pairs[CALLS][0] });
+    ck_assert_int_eq(ath_tcp_add_stripes(writer.stream, ATH_STRIPES_PIECES, sockets, ALL - 1), 0);
+    free(frame_of(words[0], &length));
+    /* The first frames teach the writer how fast they are. */
+    for (uint32_t i = 1; i <= ALL_FRAMES; i++)
+        tell(pairs[BACK][1], i, 0, 0);
+    drains[0] = (struct drain){ .fd = pairs[FAST][1], .at_once = UNIT };
+    drains[1] = (struct drain){ .fd = pairs[SLOW][1], .at_once = 4096, .pause_us = 5000 };
+    for (int i = 0; i < 2; i++)
+        pthread_create(&drains[i].thread, NULL, drain, &drains[i]);
+    ck_assert_ptr_null(write_frames(&writer));
+    ck_assert_int_eq(writer.status, 0);
+    read_whole(pairs[CALLS][1], ALL_FRAMES * (size_t)16);
+    for (int i = 0; i < 2; i++) {
+        drains[i].is_over = true;
+        pthread_join(drains[i].thread, NULL);
+        while (waiting_at(drains[i].fd))
+            (void)!recv(drains[i].fd, (uint8_t[4096]){ 0 }, 4096, 0);
+    }
+    setsockopt(pairs[FAST][0], SOL_SOCKET, SO_SNDBUF, &(int){ UNIT }, sizeof(int));
+    writer.frames = 1;
+    pthread_create(&thread, NULL, write_frames, &writer);
+    while (!waiting_at(pairs[SLOW][1]))
+        usleep(1000);
+    usleep(100 * 1000);
+    close(pairs[FAST][1]);
+    usleep(100 * 1000);
+    uint32_t units = (uint32_t)((length - 8 + UNIT - 1) / UNIT);
+    tell(pairs[BACK][1], ALL_FRAMES + 1, 3, units);
+    read_whole(pairs[CALLS][1], 16 + length - 8); /* all of it where the calls go */
+    tell(pairs[BACK][1], ALL_FRAMES + 1, 0, 0);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(writer.status, 0);
+    writer.stream->ops->close(writer.stream);
+    close(pairs[CALLS][1]);
+    close(pairs[SLOW][1]);
+    close(pairs[BACK][1]);
 }
 
 /* ---- both ways at once ---- */

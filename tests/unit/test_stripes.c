@@ -352,6 +352,7 @@ TEST(pieces_that_came_in_part)
         ck_assert_uint_le(piece.count, 2);
         ck_assert(ath_pieces_see(&reader, &piece, piece.end - piece.begin));
     }
+    ck_assert_uint_eq(ath_pieces_left(&writer), 0); /* although the last units came before */
     ck_assert_uint_eq(ath_pieces_missing(&reader), 0);
 }
 

@@ -31,7 +31,7 @@ static void prepare(int fd, long wait_ms)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
 }
 
-static struct ath_channel *make_channel(struct ath_socket socket, uint8_t generation)
+static struct ath_channel *make_channel(struct ath_socket socket, uint32_t generation)
 {
     struct ath_channel *channel = malloc(sizeof *channel);
     if (!channel)
@@ -121,7 +121,7 @@ void ath_channels_watch(struct ath_channels *channels, const struct ath_channels
     channels->watcher = *watcher;
 }
 
-int ath_channels_offer(struct ath_channels *channels, size_t slot, uint8_t generation,
+int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t generation,
                        struct ath_socket socket)
 {
     struct ath_channel *channel = slot < channels->count ? make_channel(socket, generation) : NULL;
@@ -154,6 +154,14 @@ const struct ath_channel_bytes *ath_channels_bytes(const struct ath_channels *ch
 
 /* ---- the channels of a frame ---- */
 
+enum { MARKS = UINT8_MAX };
+
+/* The byte that stands for a generation; 0 stands for none. */
+static uint8_t mark_of(uint32_t generation)
+{
+    return (uint8_t)((generation - 1) % MARKS + 1);
+}
+
 /* The caller has the lock, as for the next function. */
 static void use(struct ath_channel_frame *frame, size_t slot)
 {
@@ -176,7 +184,7 @@ uint64_t ath_channel_frame_choose(struct ath_channel_frame *frame)
             channels->paces[i].fd = -1;
             continue;
         }
-        generations |= (uint64_t)channel->generation << 8 * i;
+        generations |= (uint64_t)mark_of(channel->generation) << 8 * i;
         frame->named |= 1u << i;
         if (channels->paced[i] != channel->generation || channels->paces[i].fd < 0)
             ath_pace_init(&channels->paces[i], channel->socket.fd);
@@ -187,15 +195,15 @@ uint64_t ath_channel_frame_choose(struct ath_channel_frame *frame)
 }
 
 /* Returns whether the peer is ahead: it has offered a connection that this side is about to. */
-static bool take(struct ath_channel_frame *frame, size_t slot, uint8_t generation)
+static bool take(struct ath_channel_frame *frame, size_t slot, uint8_t mark)
 {
     struct ath_channels *channels = frame->channels;
     pthread_mutex_lock(&channels->lock);
-    int ahead = (int)generation - channels->now[slot]->generation;
+    int ahead = (mark - mark_of(channels->now[slot]->generation) + MARKS) % MARKS;
     if (!ahead)
         use(frame, slot);
     pthread_mutex_unlock(&channels->lock);
-    return ahead > 0;
+    return ahead > 0 && ahead <= MARKS / 2;
 }
 
 void ath_channel_frame_take(struct ath_channel_frame *frame, uint64_t generations)
@@ -204,11 +212,11 @@ void ath_channel_frame_take(struct ath_channel_frame *frame, uint64_t generation
     const struct ath_channels *channels = frame->channels;
     const uint64_t deadline_ms = ath_now_ms() + PATIENCE_MS;
     for (size_t i = 0; i < ATH_CHANNELS_MAX; i++) {
-        uint8_t generation = (uint8_t)(generations >> 8 * i);
-        if (!generation)
+        uint8_t mark = (uint8_t)(generations >> 8 * i);
+        if (!mark)
             continue;
         frame->named |= 1u << i;
-        while (i < channels->count && take(frame, i, generation) && !channels->is_shut &&
+        while (i < channels->count && take(frame, i, mark) && !channels->is_shut &&
                ath_now_ms() < deadline_ms)
             nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
     }

@@ -4,12 +4,12 @@
  * none, the connection of the calls does. A channel that was lost can be replaced.
  *
  * A frame. Behind its head, on the connection of the calls, the writer names the channels that it
- * uses: a byte for each, which is the channel's generation, or 0. It sends pieces by each, and the
- * end of the round. The reader takes out a channel that fails, ends, or brings nothing for 300 ms
- * while another one does. When all that are left are at the end, the reader sends its verdict: the
- * channels that are out, and which units have come. If units are missing, the writer sends those by
- * the channels that are left: the next round. With the verdict that none is missing the writer is
- * done, so the frame's memory is the writer's own until then.
+ * uses: a byte for each, which stands for the channel's generation (1 to 255, and 1 again), or 0.
+ * It sends pieces by each, and the end of the round. The reader takes out a channel that fails,
+ * ends, or brings nothing for 300 ms while another one does. When all that are left are at the end,
+ * the reader sends its verdict: the channels that are out, and which units have come. If units are
+ * missing, the writer sends those by the channels that are left: the next round. With the verdict
+ * that none is missing the writer is done, so the frame's memory is the writer's own until then.
  *
  * Verdicts go by a connection of their own, where the calls go: each way has the verdicts about the
  * frames of the other way. So neither side waits for one that reads only its own frames.
@@ -59,7 +59,7 @@ void ath_channels_watch(struct ath_channels *channels, const struct ath_channels
  * Both sides do this at about the same time. Returns 0, -EINVAL (there is no such place, the
  * generation is old, or the stream is shut) or -ENOMEM.
  */
-int ath_channels_offer(struct ath_channels *channels, size_t slot, uint8_t generation,
+int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t generation,
                        struct ath_socket socket);
 
 /* Whether the stream is shut, so that no channel will be used again. */

@@ -15,8 +15,8 @@ enum {
 /* A connection. Its slot has it, and each frame that it is used for. */
 struct ath_channel {
     struct ath_socket socket;
-    uint8_t generation; /* of the slot, from 1 on */
-    unsigned int users; /* guarded by the lock */
+    uint32_t generation; /* of the slot, from 1 on */
+    unsigned int users;  /* guarded by the lock */
     atomic_bool is_out;
 };
 
@@ -28,7 +28,7 @@ struct ath_channels {
     struct ath_channel *now[ATH_CHANNELS_MAX];
     struct ath_channel_bytes bytes[ATH_CHANNELS_MAX];
     struct ath_pace paces[ATH_CHANNELS_MAX]; /* of the writer, as the next field */
-    uint8_t paced[ATH_CHANNELS_MAX];         /* the generation that the pace is of */
+    uint32_t paced[ATH_CHANNELS_MAX];        /* the generation that the pace is of */
     struct ath_team *readers, *writers;
     uint32_t written, read; /* frames so far */
     atomic_bool is_shut;

@@ -72,8 +72,10 @@ bool ath_pieces_take(struct ath_pieces *pieces, size_t connections, size_t most,
     do {
         for (first = next; first < pieces->units && is_seen(pieces, first);)
             first++;
-        if (first >= pieces->units)
+        if (first >= pieces->units) {
+            pieces->next = pieces->units; /* nothing is left, also for ath_pieces_left() */
             return false;
+        }
         count = run_of(pieces, first,
                        units_of_next(pieces->units - first, connections, most / pieces->unit));
     } while (!atomic_compare_exchange_weak(&pieces->next, &next, first + count));
