@@ -76,6 +76,7 @@ UNIT_TESTS = \
 	tests/unit/test_process_facts \
 	tests/unit/test_propose \
 	tests/unit/test_locked_in \
+	tests/unit/test_retry \
 	tests/unit/test_ring \
 	tests/unit/test_roce_edit \
 	tests/unit/test_root \

@@ -49,6 +49,7 @@ REMOTE_SESSION = \
 	src/remote/session/device_list.h \
 	src/remote/session/open.c src/remote/session/open.h \
 	src/remote/session/recovery.c src/remote/session/recovery.h \
+	src/remote/session/retry.c src/remote/session/retry.h \
 	src/remote/session/servers.c src/remote/session/servers.h \
 	src/remote/session/session.c src/remote/session/session.h \
 	src/remote/session/stripes.c src/remote/session/stripes.h \

@@ -22,6 +22,14 @@ static bool takes_joins_alone(size_t which)
     return which == ATH_POLL_UDP || ath_listener_is_data(which);
 }
 
+/* A connection that ends without a byte was no session, and costs its peer nothing. */
+static void log_unused(int fd)
+{
+    char peer[ATH_ENDPOINT_TEXT];
+    ath_event_log(ATH_EVENT_DEBUG, "connection-unused", "peer",
+                  ath_endpoint_of_socket(fd, true, peer), NULL);
+}
+
 /* Looks at a connection, whose peer may have hung up. Returns whether it must wait. Otherwise its
  * descriptor is not needed any more. */
 static bool attend(struct ath_listener *listener, struct ath_waiting *waiting, bool is_over)
@@ -51,8 +59,9 @@ static bool attend(struct ath_listener *listener, struct ath_waiting *waiting, b
         if (!is_over)
             return true;
         break;
-    case ATH_FIRST_MESSAGE_GONE:
-        break;
+    case ATH_FIRST_MESSAGE_GONE: /* as a program does that then learns of data addresses */
+        log_unused(waiting->fd);
+        return false;
     }
     ath_listener_log_broken(listener, waiting->fd, "the peer ended the connection");
     return false;

@@ -3,13 +3,16 @@
 frames look like on them."""
 import contextlib
 import json
+import math
 import os
 import random
+import select
 import shutil
 import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -173,8 +176,8 @@ class Joining(Base):
         with two() as server, InPieces(server) as session:
             self.assertEqual(joined(session), 3)
             address, ticket = data_of(server)[0], ticket_of(session)
-            for number, wrong in ((1, ticket), (3 + 1, ticket[::-1]), (3 + 3, ticket), (3 * 255 + 1, ticket)):
-                with join_at(address, number, session, bytes(wrong)) as stranger:  # the first; another's; of no channel; too high
+            for number, wrong in ((1, ticket), (3 + 1, ticket[::-1]), (3 + 3, ticket)):
+                with join_at(address, number, session, bytes(wrong)) as stranger:  # the first; another's; of no channel
                     self.assertTrue(runtime.is_closed(stranger), number)
             with join(server, 3 + 1, session.id, ticket) as stranger:
                 self.assertTrue(runtime.is_closed(stranger))  # not by a data address
@@ -233,10 +236,48 @@ class Joining(Base):
             self.assertIn("its proof for this session is wrong", server.log())
 
 
+class Cutter:
+    """An address that passes connections to another one, and cuts each off after some bytes of either way."""
+
+    def __init__(self, most):
+        self.most, self.to, self.cuts = most, None, 0
+        self.listener = socket.create_server(("127.0.0.6", 0))
+        self.address = "%s:%d" % self.listener.getsockname()
+        self.is_over = False
+
+    def __enter__(self):
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over = True
+        connect(self.address).close()  # wakes accept()
+        self.listener.close()
+
+    def accept(self):
+        while not self.is_over:
+            near = self.listener.accept()[0]
+            if harness.wait_until(lambda: self.to or self.is_over) and not self.is_over:
+                threading.Thread(target=self.move, args=(near, connect(self.to)), daemon=True).start()
+
+    def move(self, near, far):
+        moved = 0
+        with near, far, contextlib.suppress(OSError):
+            while moved < self.most:
+                for one in select.select((near, far), (), ())[0]:
+                    data = one.recv(1 << 18)
+                    if not data:
+                        return
+                    (far if one is near else near).sendall(data)
+                    moved += len(data)
+            self.cuts += 1
+
+
 class Programs(Base):
     def check_connections(self, server, program, count):
         self.assertEqual(program.do(f"fetch 3 {20 * MIB + 3}"), f"{GOOD} right")
         self.assertTrue(server.wait_for_log(f" connections={count} "), server.log())
+        self.assertNotIn("session-broken", server.log())  # nor the connections that were begun to the address of the calls
 
     def test_copies_go_by_data_addresses(self):
         for encrypt in ("auto", "on"):
@@ -278,6 +319,20 @@ class Programs(Base):
             self.assertIn("no data address is of use", told)
             self.assertEqual(told.count(f" to={server.address} way=control"), 4, told)
             self.assertNotIn("connections-missing", server.log())
+
+    def test_a_path_that_breaks_again_and_again(self):
+        """Its connection is made again after longer and longer pauses, and its copies go where the calls go meanwhile."""
+        with Cutter(4 * MIB) as cutter, two("--data-address", cutter.address) as server:
+            cutter.to = data_of(server)[0]
+            with Program(server.address, words=("-v",)) as program:
+                begin = time.monotonic()
+                while time.monotonic() - begin < 6:
+                    self.assertEqual(program.do(f"fetch 5 {20 * MIB}"), f"{GOOD} right")
+                seconds = time.monotonic() - begin
+                told = program.end()
+            self.assertGreater(cutter.cuts, 3, told)
+            # Three connections: when each breaks for the first time, after 1 s, after 3, after 7 and so on.
+            self.assertLessEqual(told.count("is back"), 3 * (1 + math.ceil(math.log2(1 + seconds))), f"{seconds} s: {told}")
 
     def test_many_programs_from_one_address(self):
         """Connections with the right proof take no attempt of their source."""
@@ -425,7 +480,9 @@ class Links(Sides):
                 self.set_link(link, "down")
             begin = time.monotonic()
             self.assertTrue(program.read().startswith(GONE))
-            self.assertLess(time.monotonic() - begin, 30)  # some 11 s where the machine is not busy
+            took = time.monotonic() - begin
+            self.assertLess(took, 20)  # less than 10 s where the machine is not busy
+            print(f"-- CUDA's functions failed {took:.1f} s after the links")
 
     def both_to_one_address(self, *, is_bridged):
         """Both links of the client have the network of the server's only address."""

@@ -13,13 +13,12 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "remote/session/retry.h"
 
 enum {
-    PAUSE_S = 1,
     LOOK_MS = 100, /* how often a wait for a path looks for the end */
     PATH_MS = 1000,
     JOIN_MS = 2000,
-    GENERATION_MAX = UINT8_MAX,
 };
 
 struct recovery {
@@ -30,10 +29,10 @@ struct recovery {
     size_t path_of[ATH_STRIPES_MAX];
     size_t connections; /* of the session beside its first one */
     /* the last of each channel that the server may know; of the thread */
-    unsigned int generations[ATH_STRIPES_MAX];
+    uint32_t generations[ATH_STRIPES_MAX];
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t wake;
-    unsigned int lost; /* a bit for each channel that has no connection */
+    struct ath_retry retries[ATH_STRIPES_MAX];
     bool has_thread, is_over;
     pthread_t thread;
 };
@@ -58,13 +57,13 @@ static int await_path(struct recovery *recovery, int fd)
 static int join_again(struct recovery *recovery, size_t slot, int fd)
 {
     struct ath_socket socket;
-    unsigned int generation = ++recovery->generations[slot];
+    uint32_t generation = ++recovery->generations[slot];
     uint32_t number = (uint32_t)(slot + 1 + (generation - 1) * recovery->connections);
     int status =
         ath_stripe_join_again(fd, &recovery->owner, number, ath_now_ms() + JOIN_MS, &socket);
     if (status)
         return status;
-    status = ath_channels_offer(recovery->channels, slot, (uint8_t)generation, socket);
+    status = ath_channels_offer(recovery->channels, slot, generation, socket);
     if (status)
         ath_tls_free(socket.tls);
     return status;
@@ -72,8 +71,6 @@ static int join_again(struct recovery *recovery, size_t slot, int fd)
 
 static int make_again(struct recovery *recovery, size_t slot)
 {
-    if (recovery->generations[slot] == GENERATION_MAX)
-        return -EOVERFLOW;
     int fd = ath_data_path_connect(&recovery->paths[recovery->path_of[slot]]);
     if (fd < 0)
         return fd;
@@ -85,39 +82,54 @@ static int make_again(struct recovery *recovery, size_t slot)
     return status;
 }
 
-/* Tries each lost channel, and a path that fails only once. */
+/* Returns whether a channel should be made again now. Then it counts as made, because it may be
+ * lost again at once. */
+static bool begin_try(struct recovery *recovery, size_t slot)
+{
+    pthread_mutex_lock(&recovery->lock);
+    bool is_due = ath_retry_begin(&recovery->retries[slot], ath_now_ms());
+    pthread_mutex_unlock(&recovery->lock);
+    return is_due;
+}
+
+static void end_try(struct recovery *recovery, size_t slot, int status)
+{
+    if (!status) {
+        ath_log(ATH_LOG_VERBOSE, _("channel %zu is back"), slot + 1);
+        return;
+    }
+    pthread_mutex_lock(&recovery->lock);
+    ath_retry_failed(&recovery->retries[slot], ath_now_ms());
+    pthread_mutex_unlock(&recovery->lock);
+}
+
+/* Tries each lost channel that is due, and a path that fails only once. */
 static void try_all(struct recovery *recovery)
 {
     unsigned int failed_paths = 0;
     for (size_t slot = 0; slot < ATH_STRIPES_MAX && !is_over(recovery); slot++) {
-        const unsigned int bit = 1u << slot;
-        pthread_mutex_lock(&recovery->lock);
-        bool is_lost = recovery->lost & bit && !(failed_paths >> recovery->path_of[slot] & 1u);
-        if (is_lost)
-            recovery->lost &= ~bit; /* now, because it may be lost again at once */
-        pthread_mutex_unlock(&recovery->lock);
-        int status = is_lost ? make_again(recovery, slot) : 0;
-        if (is_lost && !status)
-            ath_log(ATH_LOG_VERBOSE, _("channel %zu is back"), slot + 1);
-        if (!status || status == -EOVERFLOW)
+        const unsigned int path = 1u << recovery->path_of[slot];
+        if (failed_paths & path || !begin_try(recovery, slot))
             continue;
-        failed_paths |= 1u << recovery->path_of[slot];
-        pthread_mutex_lock(&recovery->lock);
-        recovery->lost |= bit;
-        pthread_mutex_unlock(&recovery->lock);
+        int status = make_again(recovery, slot);
+        end_try(recovery, slot, status);
+        failed_paths |= status ? path : 0;
     }
 }
 
-/* Waits for the next loss, or for a while if there is one. The caller has the lock. */
+/* Waits for the next loss, or until a lost channel is due. The caller has the lock. */
 static void rest(struct recovery *recovery)
 {
-    struct timespec until;
-    if (!recovery->lost) {
+    uint64_t next_ms = UINT64_MAX;
+    for (size_t i = 0; i < ATH_STRIPES_MAX; i++)
+        if (recovery->retries[i].is_lost && recovery->retries[i].next_ms < next_ms)
+            next_ms = recovery->retries[i].next_ms;
+    if (next_ms == UINT64_MAX) {
         pthread_cond_wait(&recovery->wake, &recovery->lock);
         return;
     }
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += PAUSE_S;
+    const struct timespec until = { .tv_sec = (time_t)(next_ms / 1000),
+                                    .tv_nsec = (long)(next_ms % 1000) * 1000000 };
     pthread_cond_timedwait(&recovery->wake, &recovery->lock, &until);
 }
 
@@ -151,7 +163,7 @@ static void note_lost(void *context, size_t slot)
     struct recovery *recovery = context;
     ath_log(ATH_LOG_VERBOSE, _("channel %zu is lost: copies go by the others"), slot + 1);
     pthread_mutex_lock(&recovery->lock);
-    recovery->lost |= 1u << slot;
+    ath_retry_lost(&recovery->retries[slot], ath_now_ms());
     if (!recovery->has_thread && !recovery->is_over)
         start_thread(recovery);
     pthread_cond_signal(&recovery->wake);

@@ -1,7 +1,7 @@
 /*
  * Makes channels again that a program has lost (remote/transport/channels.h): by the path that the
- * channel had, at once and then each second, in a thread of its own that begins with the first
- * loss. The server takes the connection as it took the first one, under another number: that of the
+ * channel had, when retry.h says so, in a thread of its own that begins with the first loss. The
+ * server takes the connection as it took the first one, under another number: that of the
  * channel and the number of the session's connections for each time.
  */
 #pragma once

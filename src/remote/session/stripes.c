@@ -149,15 +149,14 @@ static int begin_channel(struct carried *carried, const struct ath_peer *peer,
 /* Returns false if the socket is not TCP's. */
 static bool find_peer(int fd, uint16_t port, struct ath_peer *out)
 {
-    *out = (struct ath_peer){ .length = sizeof out->address };
-    if (getpeername(fd, (struct sockaddr *)&out->address, &out->length))
+    struct ath_data_path own;
+    if (!find_own(fd, &own))
         return false;
-    if (out->address.ss_family == AF_INET)
-        ((struct sockaddr_in *)&out->address)->sin_port = htons(port);
-    else if (out->address.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)&out->address)->sin6_port = htons(port);
+    if (own.to.ss_family == AF_INET)
+        ((struct sockaddr_in *)&own.to)->sin_port = htons(port);
     else
-        return false;
+        ((struct sockaddr_in6 *)&own.to)->sin6_port = htons(port);
+    *out = (struct ath_peer){ .address = own.to, .length = own.length };
     return true;
 }
 

@@ -126,10 +126,10 @@ int ath_tcp_add_stripes(struct ath_stream *stream, enum ath_stripes_way way,
 /* The channels that carry pieces; NULL: none do. */
 struct ath_channels *ath_tcp_channels(const struct ath_stream *stream);
 
-/* Whether a TCP peer has not answered for some ten seconds although it should have. false for a
+/* Whether a TCP peer has not answered for almost ten seconds although it should have. false for a
  * unix socket. */
 bool ath_tcp_is_dead(int fd);
 
-/* Sets TCP keepalive, so that the loss of an idle peer is noticed after ten seconds, and
+/* Sets TCP keepalive, so that the loss of an idle peer is noticed within ten seconds, and
  * TCP_NODELAY. */
 void ath_tcp_tune(int fd);

@@ -35,8 +35,9 @@
 enum {
     READ_AHEAD = 64 * 1024,
     PARTS_MAX = 4,
-    DEAD_AFTER_MS = 10000,
-    PROBES_MAX = 5, /* window probes without an answer, while the peer has no room */
+    /* A look comes each second, so that a loss is known within ten. */
+    DEAD_AFTER_MS = 8500,
+    PROBES_MAX = 4, /* window probes without an answer, while the peer has no room */
 };
 
 struct tcp {
@@ -67,7 +68,7 @@ void ath_tcp_tune(int fd)
         int level, name, value;
     } settings[] = {
         { SOL_SOCKET, SO_KEEPALIVE, 1 },  { IPPROTO_TCP, TCP_NODELAY, 1 },
-        { IPPROTO_TCP, TCP_KEEPIDLE, 4 }, { IPPROTO_TCP, TCP_KEEPINTVL, 2 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, 3 }, { IPPROTO_TCP, TCP_KEEPINTVL, 2 },
         { IPPROTO_TCP, TCP_KEEPCNT, 3 },
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings;
