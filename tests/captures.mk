@@ -86,6 +86,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_coherence.py \
 	tests/runtime/test_crowds.py \
 	tests/runtime/test_cuda.py \
+	tests/runtime/test_failing_links.py \
 	tests/runtime/test_faults.py \
 	tests/runtime/test_figures.py \
 	tests/runtime/test_floods.py \

@@ -359,7 +359,9 @@ def has_namespaces():
 
 
 class Sides(Base):
-    """A server in a network namespace of its own, and programs in another one, with two links between them."""
+    """A server in a network namespace of its own, and programs in another one, with links between them."""
+
+    LINKS = 2
 
     def setUp(self):
         self.sides = [f"ath-{os.getpid()}-{side}" for side in ("server", "client")]
@@ -367,7 +369,7 @@ class Sides(Base):
             self.ip("netns", "add", name)
             self.addCleanup(self.ip, "netns", "delete", name)
             self.ip("-n", name, "link", "set", "lo", "up")
-        for i in range(2):
+        for i in range(self.LINKS):
             self.ip("link", "add", f"l{i}", "netns", self.sides[0], "type", "veth", "peer", "name", f"l{i}", "netns", self.sides[1])
 
     @staticmethod

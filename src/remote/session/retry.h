@@ -1,8 +1,8 @@
 /*
  * When a connection that was lost is made again: at once; after an attempt that failed each second,
- * so that a link that comes back is soon used; and if it is lost again soon after it was made, after
- * a pause that doubles each time. So a path that seems to fail all the time, as on a machine that is
- * too busy, costs little. Moments are of ath_now_ms().
+ * so that a link that comes back is soon used; and if it is lost again soon after it was made,
+ * after a pause that doubles each time. So a path that seems to fail all the time, as on a machine
+ * that is too busy, costs little. Moments are of ath_now_ms().
  */
 #pragma once
 #include <stdbool.h>
