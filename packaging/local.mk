@@ -6,6 +6,13 @@ if SYSTEMD
 systemdsystemunit_DATA = packaging/systemd/aitherion.service
 endif
 
+# The objects of Kubernetes, which `aitherion kubernetes manifests` fills in.
+SHARE_FILES += share/aitherion/kubernetes/aitherion.yaml
+EXTRA_DIST += packaging/kubernetes/aitherion.yaml packaging/kubernetes/Dockerfile
+
+share/aitherion/kubernetes/%: packaging/kubernetes/%
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp $< $@
+
 # A Debian package of this tree, in deb/. It needs debhelper.
 deb: dist
 	rm -rf deb && $(MKDIR_P) deb && tar -C deb -xf $(distdir).tar.xz && cp -r deb/$(distdir)/packaging/debian deb/$(distdir)/debian

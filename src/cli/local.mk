@@ -31,6 +31,7 @@ libadmin_a_SOURCES += \
 	src/cli/commands/key.c \
 	src/cli/commands/kubernetes.c \
 	src/cli/commands/kubernetes_agent.c \
+	src/cli/commands/kubernetes_manifests.c \
 	src/cli/commands/kubernetes_scheduler.c \
 	src/cli/commands/kubernetes_webhook.c \
 	src/cli/commands/logs.c \

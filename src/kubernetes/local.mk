@@ -2,6 +2,7 @@
 libadmin_a_SOURCES += \
 	src/kubernetes/agent.c src/kubernetes/agent.h \
 	src/kubernetes/api.c src/kubernetes/api.h \
+	src/kubernetes/authority.c src/kubernetes/authority.h \
 	src/kubernetes/bind.c src/kubernetes/bind.h \
 	src/kubernetes/cache.c src/kubernetes/cache.h \
 	src/kubernetes/client.c src/kubernetes/client.h \
@@ -14,6 +15,7 @@ libadmin_a_SOURCES += \
 	src/kubernetes/inject.c src/kubernetes/inject.h \
 	src/kubernetes/judge.c src/kubernetes/judge.h \
 	src/kubernetes/lease.c src/kubernetes/lease.h \
+	src/kubernetes/manifests.c src/kubernetes/manifests.h \
 	src/kubernetes/pod.c src/kubernetes/pod.h \
 	src/kubernetes/quantity.c src/kubernetes/quantity.h \
 	src/kubernetes/report.c src/kubernetes/report.h \

@@ -43,6 +43,7 @@
 
 #define ATH_KUBERNETES_COMMANDS(X)                                                                 \
     X(kubernetes_agent)                                                                            \
+    X(kubernetes_manifests)                                                                        \
     X(kubernetes_scheduler)                                                                        \
     X(kubernetes_webhook)
 

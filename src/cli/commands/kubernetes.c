@@ -8,6 +8,8 @@ static const struct ath_command *const children[] = { ATH_KUBERNETES_COMMANDS(AT
                                                           NULL };
 
 static const struct ath_example examples[] = {
+    { "aitherion kubernetes manifests --image NAME --kubernetes 1.34.1",
+      N_("print all objects for a cluster") },
     { "aitherion kubernetes agent", N_("publish the GPUs of a node, on each node") },
     { "aitherion kubernetes scheduler", N_("choose GPUs for pods, beside kube-scheduler") },
     { "aitherion kubernetes webhook --image registry/aitherion:1", N_("prepare pods for GPUs") },

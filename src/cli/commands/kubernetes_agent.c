@@ -137,7 +137,10 @@ static int show(struct work *work, struct ath_err *err)
     if (result)
         return result;
     json_auto_t *object = ath_kube_agent_object(work->agent.node, work->status);
-    return ath_json_write_yaml(object, stdout, err);
+    if (ath_cli_format(work->cli) != ATH_FORMAT_JSON)
+        return ath_json_write_yaml(object, stdout, err);
+    ath_auto_free char *text = json_dumps(object, JSON_INDENT(2));
+    return puts(text) < 0 ? ath_err_system(err, -errno, _("cannot write the output")) : 0;
 }
 
 static int publish_once(struct work *work, struct ath_err *err)
