@@ -28,6 +28,11 @@ int sim_facts_count(void)
     return !*end && count >= 1 && count <= SIM_DEVICES_MAX ? (int)count : 0;
 }
 
+unsigned int sim_facts_distance(void)
+{
+    return (unsigned int)strtoul(setting("AITHERION_SIM_DISTANCE", "50"), NULL, 10);
+}
+
 bool sim_facts_ignores_unknown(void)
 {
     return !strcmp(setting("AITHERION_SIM_UNKNOWN", ""), "ignore");

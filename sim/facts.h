@@ -14,6 +14,7 @@
  *     AITHERION_SIM_LOCAL    local memory of each thread that each kernel says it needs (0)
  *     AITHERION_SIM_LINKS    NVLinks that NVML tells (none): "0-3:2,1-2:1" are two between devices
  *                            0 and 3, and one between 1 and 2
+ *     AITHERION_SIM_DISTANCE nvmlGpuTopologyLevel_t of any two devices, as NVML tells it (50: SYSTEM)
  *     AITHERION_SIM_BUSY     percent of the time that devices are busy (0): nvml_figures.h
  *     AITHERION_SIM_NVML     hangs: nvml_figures.h
  *     AITHERION_SIM_FAULTS   what is wrong with devices, as NVML tells it (nothing): nvml_faults.h
@@ -56,6 +57,8 @@ size_t sim_facts_local_bytes(void);
  * the beginning of a UUID. Returns their number.
  */
 int sim_facts_visible(int out[SIM_DEVICES_MAX]);
+/* NVML's level of the distance of two devices. */
+unsigned int sim_facts_distance(void);
 /* Finds the peer at the end of a device's NVLink by the number of the link; -1: no such link. */
 int sim_facts_link_peer(int device, unsigned int link);
 /* Writes the UUID of a device. */

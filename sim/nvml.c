@@ -28,7 +28,6 @@ enum {
     POWER_LIMIT_MW = 300000,
     CLOCK_MHZ = 1000,
     PERSISTENT = 1,
-    SAME_SYSTEM = 50, /* NVML_TOPOLOGY_SYSTEM */
 };
 
 struct nvmlDevice_st sim_nvml_devices[SIM_DEVICES_MAX];
@@ -306,11 +305,22 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
     return sim_nvml_number(device1, p2pStatus, 0);
 }
 
+/* Each device is nearest to a NUMA node of its own number. */
+nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int nodeSetSize,
+                                         unsigned long *nodeSet, nvmlAffinityScope_t scope)
+{
+    (void)scope;
+    NEED(sim_nvml_number_of(device) >= 0 && nodeSet && nodeSetSize);
+    memset(nodeSet, 0, nodeSetSize * sizeof *nodeSet);
+    nodeSet[0] = 1ul << sim_nvml_number_of(device);
+    return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevice_t device2,
                                                  nvmlGpuTopologyLevel_t *pathInfo)
 {
     NEED(sim_nvml_number_of(device2) >= 0 && device1 != device2);
-    return sim_nvml_number(device1, pathInfo, SAME_SYSTEM);
+    return sim_nvml_number(device1, pathInfo, sim_facts_distance());
 }
 
 nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device, nvmlGpuTopologyLevel_t level,
@@ -318,7 +328,7 @@ nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device, nvmlGpuTopolo
 {
     unsigned int found = 0;
     NEED(sim_nvml_number_of(device) >= 0 && count);
-    for (int i = 0; level == SAME_SYSTEM && i < sim_facts_count(); i++) {
+    for (int i = 0; level == sim_facts_distance() && i < sim_facts_count(); i++) {
         if (device == &sim_nvml_devices[i])
             continue;
         if (deviceArray && found < *count)

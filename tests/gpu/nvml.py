@@ -38,6 +38,13 @@ def smi_tells_all():
     check("Product Name" in smi("-q"), "no report")
 
 
+@test(limit_s=60)
+def smi_shows_the_topology():
+    rows = [line.split() for line in smi("topo", "-m").splitlines() if line.startswith("GPU")]
+    same("cells", [row[:1 + len(rows)] for row in rows])  # those behind are of network ports: a server's GPUs are far from them
+    same("nodes", smi("topo", "-C", "-i", "0").strip())
+
+
 def nvml():
     pynvml = need("pynvml")
     try:

@@ -129,6 +129,34 @@ def apart(one, other):
             call("nvmlDeviceOnSameBoard", one, other, ctypes.byref(board)), board.value]
 
 
+def table_of_nvidia_smi():
+    """The functions of the table that nvidia-smi calls by their places; None if the library has no such table."""
+    identity = (ctypes.c_uint8 * 16).from_buffer_copy(bytes.fromhex("c4fe3e6cc98f6c4ea327ee696e12f7c4"))
+    table = ctypes.c_void_p()
+    if not hasattr(LIBRARY, "nvmlInternalGetExportTable") or call("nvmlInternalGetExportTable", ctypes.byref(table), identity):
+        return None
+    places = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
+    return lambda place, *arguments: ctypes.CFUNCTYPE(ctypes.c_int, *map(type, arguments))(places[place])(*arguments)
+
+
+def topology_of_nvidia_smi(devices):
+    """What `nvidia-smi topo` asks by the table: distances of addresses, and the NUMA nodes of the nearest processors."""
+    table, known, level, nodes = table_of_nvidia_smi(), [], ctypes.c_uint(), (ctypes.c_ulong * 3)(7, 7, 7)
+    if not table:
+        return None
+    for device in devices:
+        known.append(PciInfo())
+        call("nvmlDeviceGetPciInfo_v3", device, ctypes.byref(known[-1]))
+    ids = [one.busId for one in known]
+    pairs = [(ids[0], ids[-1]), (ids[0].lower(), known[-1].busIdLegacy), (ids[0], b"0000:99:00.0"), (b"nonsense", ids[0]), (None, ids[0])]
+    found = []
+    for one, other in pairs:
+        level.value = 99
+        found.append([table(23, ctypes.c_char_p(one), ctypes.c_char_p(other), ctypes.pointer(level)), level.value])
+    status = table(223, devices[-1], ctypes.c_uint(2), nodes, ctypes.c_uint(0))
+    return [found, status, list(nodes)]
+
+
 def forked(device):
     """A child asks on a session of its own, and the parent's goes on."""
     reading, writing = os.pipe()
@@ -156,6 +184,7 @@ def main():
     SAID["again"] = [text("nvmlDeviceGetName", device) for device in devices]
     SAID["p2p"] = number("nvmlDeviceGetP2PStatus", devices[0], devices[-1], 0)
     SAID["apart"] = apart(devices[0], devices[-1])
+    SAID["topology"] = topology_of_nvidia_smi(devices)
     SAID["nobody"] = text("nvmlDeviceGetName", ctypes.c_void_p(4711))
     SAID["null"] = text("nvmlDeviceGetName", None)
     SAID["clocks"] = clocks(devices[0])

@@ -27,8 +27,8 @@ GPU_IS_LOST, VERSION_MISMATCH = 15, 25
 P2P_NOT_SUPPORTED, TOPOLOGY_SYSTEM = 5, 50
 
 
-def serve(*arguments, devices=2, first=0, **options):
-    env = harness.environment(AITHERION_SIM_DEVICES=str(devices), AITHERION_SIM_FIRST=str(first))
+def serve(*arguments, devices=2, first=0, distance=50, **options):
+    env = harness.environment(AITHERION_SIM_DEVICES=str(devices), AITHERION_SIM_FIRST=str(first), AITHERION_SIM_DISTANCE=str(distance))
     return runtime.Server("--sim", *arguments, env=env, **options)
 
 
@@ -236,6 +236,25 @@ class Programs(unittest.TestCase):
         for name in ("driver", "cuda", "nobody", "null", "clocks", "events", "fork", "words", "shutdown"):
             self.assertEqual(said[name], one[name])
         self.assertEqual(said["apart"], [0, TOPOLOGY_SYSTEM, 0, 0])
+
+    def test_the_topology_of_nvidia_smi(self):
+        """`nvidia-smi topo` asks by addresses, also those of the program's own network ports: 0 PIX, 1 PXB, 2 PHB, 3 NODE, 4 SYS."""
+        far = [[0, 4], [0, 4], [INVALID_ARGUMENT, 99]]
+        for level, cell in ((0, 0), (10, 0), (20, 1), (30, 2), (40, 3), (50, 4)):
+            with serve(distance=level) as server:
+                said, _ = manner(server)
+            if said["topology"] is None:
+                self.skipTest("built with --disable-runtime-tables")
+            self.assertEqual(said["topology"], [[[0, cell], [0, cell], *far], 0, [2, 0, 7]])
+
+    def test_the_topology_of_equal_servers(self):
+        """GPUs of two servers with one address: which of them is meant is not known, so they are far."""
+        with serve(distance=30) as first, serve(distance=30) as second, serve(distance=30, first=2) as third:
+            for other in (second, third):
+                said, _ = manner(first, other)
+                if said["topology"] is None:
+                    self.skipTest("built with --disable-runtime-tables")
+                self.assertEqual(said["topology"][0][:2], [[0, 4], [0, 4]])
 
     def test_one_of_several_servers_goes_away(self):
         with serve(devices=1) as first, serve(devices=1) as second:

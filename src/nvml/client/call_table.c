@@ -3,8 +3,9 @@
  * reports a version mismatch. NVIDIA does not document the table. Its known slots are published in
  * NVIDIA's own github.com/NVIDIA/k8s-test-infra (pkg/gpu/mocknvml, on 580.65) and were tried here
  * with nvidia-smi 580.159: slot 0 is the size of the table in bytes, and nvidia-smi calls the slots
- * below. The table exists for interoperability. ./configure --disable-runtime-tables leaves it out,
- * and nvidia-smi does not work then.
+ * below. What PCI_DISTANCE and NEAREST_CPU_NODES take and return was found out with nvidia-smi
+ * 580.159 on two H200. The table exists for interoperability. ./configure --disable-runtime-tables
+ * leaves it out, and nvidia-smi does not work then.
  */
 #include "config.h"
 
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "nvml/api/nvml_functions.h"
 #include "nvml/client/client.h"
@@ -24,14 +26,19 @@ nvmlReturn_t nvmlInternalGetExportTable(const void **table, const void *id);
 
 enum {
     SLOTS = 512,
+    PCI_DISTANCE = 23,
     IS_MONITORED = 72,
     DEVICE_BY_INDEX = 81,
     COMPUTE_PROCESSES = 213,
     GRAPHICS_PROCESSES = 214,
     MPS_PROCESSES = 215,
+    NEAREST_CPU_NODES = 223,
     HOST_MAX_LINK_GENERATION = 230,
     PROCESSES_MAX = 1024,
 };
+
+/* nvmlGpuTopologyLevel_t */
+enum { INTERNAL = 0, SINGLE_SWITCH = 10, SYSTEM = 50, LEVEL_STEP = 10 };
 
 typedef void (*slot)(void);
 
@@ -108,6 +115,56 @@ static nvmlReturn_t mps_processes(nvmlDevice_t device, unsigned int *count, stru
     return list(nvmlDeviceGetMPSComputeRunningProcesses_v3, device, count, out);
 }
 
+/* Returns how many devices of all servers have the address, and one of them. */
+static unsigned int find_by_bus_id(const char *id, nvmlDevice_t *out)
+{
+    unsigned int count = 0, found = 0;
+    if (nvmlDeviceGetCount_v2(&count))
+        return 0;
+    for (unsigned int i = 0; i < count; i++) {
+        nvmlDevice_t device;
+        nvmlPciInfo_t pci;
+        if (!nvmlDeviceGetHandleByIndex_v2(i, &device) && !nvmlDeviceGetPciInfo_v3(device, &pci) &&
+            (!strcasecmp(pci.busId, id) || !strcasecmp(pci.busIdLegacy, id))) {
+            *out = device;
+            found++;
+        }
+    }
+    return found;
+}
+
+/* The cell of `nvidia-smi topo -m`: 0 PIX, 1 PXB, 2 PHB, 3 NODE, 4 SYS. The table's numbers are
+ * those of NVML in steps of one, and NVML's INTERNAL is PIX, too. */
+static unsigned int cell_of(nvmlGpuTopologyLevel_t level)
+{
+    return level == INTERNAL ? 0 : (level - SINGLE_SWITCH) / LEVEL_STEP;
+}
+
+/* The distance of two addresses of GPUs and network ports. A network port is the program's
+ * machine's, so it is far from all GPUs. GPUs of two servers can have one address: then it is not
+ * known which of them is meant, and they are far, too. */
+static nvmlReturn_t pci_distance(const char *one, const char *other, unsigned int *out)
+{
+    nvmlDevice_t first, second;
+    nvmlGpuTopologyLevel_t level = SYSTEM;
+    nvmlReturn_t status = NVML_SUCCESS;
+    if (!one || !other || !out)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (find_by_bus_id(one, &first) == 1 && find_by_bus_id(other, &second) == 1)
+        status = nvmlDeviceGetTopologyCommonAncestor(first, second, &level);
+    if (!status)
+        *out = cell_of(level);
+    return status;
+}
+
+/* A bit for each NUMA node whose CPUs are nearest. No function of NVML gives them: these are the
+ * nodes whose memory is nearest, which are the same except for nodes of memory alone. */
+static nvmlReturn_t nearest_cpu_nodes(nvmlDevice_t device, unsigned int size, unsigned long *nodes,
+                                      nvmlAffinityScope_t scope)
+{
+    return nvmlDeviceGetMemoryAffinity(device, size, nodes, scope);
+}
+
 /* No function of NVML gives the generation of the host's slot. The GPU's own generation is an upper
  * bound. */
 static nvmlReturn_t host_max_link_generation(nvmlDevice_t device, unsigned int *generation)
@@ -116,11 +173,13 @@ static nvmlReturn_t host_max_link_generation(nvmlDevice_t device, unsigned int *
 }
 
 static const slot known[SLOTS] = {
+    [PCI_DISTANCE] = (slot)pci_distance,
     [IS_MONITORED] = (slot)is_monitored,
     [DEVICE_BY_INDEX] = (slot)device_by_index,
     [COMPUTE_PROCESSES] = (slot)compute_processes,
     [GRAPHICS_PROCESSES] = (slot)graphics_processes,
     [MPS_PROCESSES] = (slot)mps_processes,
+    [NEAREST_CPU_NODES] = (slot)nearest_cpu_nodes,
     [HOST_MAX_LINK_GENERATION] = (slot)host_max_link_generation,
 };
 
