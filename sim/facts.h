@@ -14,7 +14,7 @@
  *     AITHERION_SIM_LOCAL    local memory of each thread that each kernel says it needs (0)
  *     AITHERION_SIM_LINKS    NVLinks that NVML tells (none): "0-3:2,1-2:1" are two between devices
  *                            0 and 3, and one between 1 and 2
- *     AITHERION_SIM_DISTANCE nvmlGpuTopologyLevel_t of any two devices, as NVML tells it (50: SYSTEM)
+ *     AITHERION_SIM_DISTANCE nvmlGpuTopologyLevel_t of any two devices, as NVML tells it (50)
  *     AITHERION_SIM_BUSY     percent of the time that devices are busy (0): nvml_figures.h
  *     AITHERION_SIM_NVML     hangs: nvml_figures.h
  *     AITHERION_SIM_FAULTS   what is wrong with devices, as NVML tells it (nothing): nvml_faults.h

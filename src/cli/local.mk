@@ -55,6 +55,7 @@ libadmin_a_SOURCES += \
 	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
 	src/cli/commands/run.c \
+	src/cli/commands/run_docker.c src/cli/commands/run_docker.h \
 	src/cli/commands/run_local.c src/cli/commands/run_local.h \
 	src/cli/commands/run_gpus.c src/cli/commands/run_gpus.h \
 	src/cli/commands/run_prepare.c src/cli/commands/run_servers.c src/cli/commands/run_work.h \

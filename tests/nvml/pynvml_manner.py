@@ -140,7 +140,7 @@ def table_of_nvidia_smi():
 
 
 def topology_of_nvidia_smi(devices):
-    """What `nvidia-smi topo` asks by the table: distances of addresses, and the NUMA nodes of the nearest processors."""
+    """Answers to the questions of `nvidia-smi topo`: distances of addresses, and the NUMA nodes of the nearest processors."""
     table, known, level, nodes = table_of_nvidia_smi(), [], ctypes.c_uint(), (ctypes.c_ulong * 3)(7, 7, 7)
     if not table:
         return None

@@ -351,7 +351,7 @@ class Container(Base):
             paths = [root, os.path.join(harness.build(), "lib", "aitherion"), server.socket, runtime.key_file(runtime.KEY),
                      os.path.join(harness.build(), "tests", "runtime", "cuda_steps")]
             env = dict(PATH=os.environ["PATH"], LD_LIBRARY_PATH="/opt/local", AITHERION_LOCAL="unix:/run/aitherion/runtime.sock",
-                       AITHERION_DRIVER="/opt/driver/libcuda.so.1", AITHERION_KEY_FILE="/run/key", AITHERION_MEMORY="8M",
+                       AITHERION_DRIVER="/opt/none/libcuda.so.1:/opt/driver/libcuda.so.1", AITHERION_KEY_FILE="/run/key", AITHERION_MEMORY="8M",
                        AITHERION_SHARE="25", **SIMULATED)
             with subprocess.Popen([*words, "sh", "-ec", self.MOUNTS, "sh", *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   text=True, env=env) as program:

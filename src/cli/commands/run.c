@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/time_claim.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/run_docker.h"
 #include "cli/commands/run_gpus.h"
 #include "cli/commands/run_work.h"
 #include "cli/program.h"
@@ -150,7 +151,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         set_environment(&report);
         status = ath_run_check_servers(&work, err);
     }
-    if (!status)
+    if (!status && !work.options->docker)
         status = ath_run_find_driver(&work, err);
     if (!status && work.gpu_count)
         status = choose_gpus(&work, err);
@@ -159,10 +160,19 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     report_on(&work, &report);
     if (work.gpu_count)
         report_on_choice(&work, &report);
+    if (work.options->docker) {
+        status = ath_run_docker(&work, &report, &work.docker, err);
+        report = (struct ath_run_report){ .words = (const char *const *)work.docker.items,
+                                          .word_count = work.docker.count,
+                                          .choice = report.choice };
+    }
+    if (status)
+        return give_up(&work, status, err);
     if (is_shown)
         return ath_cli_show(cli, &ath_run_view, &report, ath_cli_format(cli), err);
     set_environment(&report);
-    warn_of_program(report.words[0]);
+    if (!work.options->docker)
+        warn_of_program(report.words[0]);
     return become(&work, &report);
 }
 
@@ -181,6 +191,12 @@ static const struct ath_option options[] = {
       .offset = offsetof(struct ath_run_options, is_local),
       .help = N_("use this machine's driver in the program itself, without a network; a runtime "
                  "here counts its memory") },
+    { .name = "docker",
+      .type = ATH_OPTION_TEXT,
+      .choices = ath_run_docker_words,
+      .offset = offsetof(struct ath_run_options, docker),
+      .help = N_("with --local: let docker begin the program, in a new container (run) or in one "
+                 "of `aitherion start` (exec); all words are docker's") },
     { .name = "transport",
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_transports,
@@ -252,6 +268,8 @@ static const struct ath_example examples[] = {
       N_("a quarter of a GPU's time while others want it") },
     { "aitherion run --local --memory 4G -- python3 train.py",
       N_("at most 4 GiB of each GPU here, without a network between program and GPU") },
+    { "aitherion run --local --docker run -- --gpus all IMAGE python3 train.py",
+      N_("the same in a container that docker makes") },
     { "aitherion run --dry-run ./vector_add", N_("only show the environment that it would get") },
     { .command = NULL },
 };
@@ -301,6 +319,11 @@ const struct ath_command ath_command_run = {
         "which ends after the last program. Local mode does not stop a program that opens the "
         "driver itself; only a runtime's server does. If the runtime ends, the program goes on "
         "with the GPU memory that it has and gets no more.\n\n"
+        "--docker run gives a container that docker makes the same: aitherion's libraries, the "
+        "folder of the runtime's socket and the key are mounted, and the variables set. The image "
+        "needs a C library as new as this machine's, and NVIDIA's driver, as --gpus of docker adds "
+        "it. --docker exec runs a program in a container of `aitherion start`, whose image has the "
+        "libraries. --dry-run shows the command line of docker.\n\n"
         "The command warns about a program that loads no libraries, gains privileges when it "
         "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
         "folders that are in it.\n\n"

@@ -29,6 +29,7 @@ void ath_run_work_free(struct ath_run_work *work)
     free(work->authorities);
     ath_server_gpus_free(&work->gpus);
     ath_run_choice_free(&work->choice);
+    ath_texts_free(&work->docker);
 }
 
 /* Adds the folder of one of aitherion's libraries to the library path. */
@@ -128,8 +129,10 @@ static int check_local(const struct ath_run_work *work, struct ath_err *err)
                        : options->encrypt ? "encrypt"
                        : options->tls_ca  ? "tls-ca"
                                           : NULL;
-    return options->is_local && name
-               ? ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--%s does not work with --local"), name)
+    if (options->is_local && name)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--%s does not work with --local"), name);
+    return options->docker && !options->is_local
+               ? ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s", _("--docker needs --local"))
                : 0;
 }
 
@@ -140,6 +143,11 @@ static int find_local(struct ath_run_work *work, struct ath_err *err)
     int status = ath_reach_open(work->cli, &work->options->reach, ATH_REACH_ALL, reach, err);
     if (status)
         return status;
+    if (!reach->count && work->options->docker) {
+        ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, "%s",
+                    _("no runtime is here that a container could use"));
+        return ath_err_hint(err, -ENOENT, "aitherion start");
+    }
     if (!reach->count) {
         struct ath_reach_server *own = ath_push(&reach->items, &reach->count, sizeof *own);
         ath_auto_free char *socket = ath_run_local_socket();

@@ -13,7 +13,7 @@ struct ath_run_options {
     int transport, encrypt;             /* 0: not given */
     const char *gpus, *memory, *tls_ca; /* NULL: not given */
     const char *share, *priority;       /* the same */
-    const char *sm_share;               /* the same */
+    const char *sm_share, *docker;      /* the same */
     bool is_capped, is_local;
 };
 
@@ -32,6 +32,7 @@ struct ath_run_work {
     bool is_simulated; /* the GPUs of the server that was asked */
     struct ath_server_gpus gpus;  /* of all servers that were asked */
     struct ath_run_choice choice; /* if gpu_count */
+    struct ath_texts docker;      /* with --docker: its command line */
 };
 
 void ath_run_work_free(struct ath_run_work *work);

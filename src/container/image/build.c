@@ -140,15 +140,17 @@ static void add_files(struct ath_image *image, const struct ath_closure *closure
     }
 }
 
-/* Adds the simulated driver for `start --sim`, if installed. It needs no library that the runtime
+/* Adds the simulated driver for `start --sim`, and the libraries for programs in the container that
+ * use its GPUs (`run --local --docker exec`), if installed. They need no library that the runtime
  * does not need. */
-static void add_simulator(struct ath_image *image)
+static void add_drivers(struct ath_image *image)
 {
-    static const char *const names[] = { "sim/libcuda.so.1", "sim/libnvidia-ml.so.1" };
+    static const char *const names[] = { "local/libcuda.so.1", "local/libnvidia-ml.so.1",
+                                         "sim/libcuda.so.1", "sim/libnvidia-ml.so.1" };
     for (size_t i = 0; i < ATH_COUNT(names); i++) {
         ath_auto_free char *found = ath_path_library(names[i]);
         ath_auto_free char *source = found ? realpath(found, NULL) : NULL;
-        ath_auto_free char *path = ath_xasprintf("usr/lib/aitherion/%s", names[i]);
+        ath_auto_free char *path = ath_xasprintf("%s/%s", &ATH_IMAGE_LIBRARIES[1], names[i]);
         struct stat file;
         if (source && !stat(source, &file))
             add_file(image, path, source, ATH_PLAN_RUNTIME, file.st_size);
@@ -316,7 +318,7 @@ static int fill(struct ath_image *image, const struct ath_image_recipe *recipe,
         ath_texts_add(&image->from_host, closure->from_host.items[i]);
     add_files(image, closure);
     if (!recipe->program && !recipe->root)
-        add_simulator(image);
+        add_drivers(image);
     make_layer(image, closure->has_loader);
     return identify(image, err);
 }

@@ -21,6 +21,7 @@
 #include "container/image/tar.h"
 
 #define ATH_IMAGE_TAG "aitherion-runtime:latest"
+#define ATH_IMAGE_LIBRARIES "/usr/lib/aitherion" /* inside: local/ and sim/ */
 
 /* Labels of every image that aitherion made. Containers inherit them, and so do foreign images that
  * are built on one of ours. */

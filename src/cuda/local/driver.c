@@ -3,9 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/i18n.h"
 #include "cuda/local/local.h"
@@ -32,11 +35,25 @@ CUresult ath_local_ended_capture(CUresult status)
     return status;
 }
 
-/* A path, not a name: under the name libcuda.so.1 the linker knows this library. */
+/* Copies the first path of a list with colons whose file is there; the last path if none is. */
+static bool first_path(const char *list, char out[PATH_MAX])
+{
+    for (const char *end = list; *end; list = end + 1) {
+        end = strchrnul(list, ':');
+        if (snprintf(out, PATH_MAX, "%.*s", (int)(end - list), list) >= PATH_MAX)
+            return false;
+        if (!access(out, F_OK) || !*end)
+            break;
+    }
+    return strchr(out, '/');
+}
+
+/* Paths, not names: under the name libcuda.so.1 the linker knows this library. */
 static int open_driver(void **out, struct ath_err *err)
 {
-    const char *path = ath_client_variable("AITHERION_DRIVER");
-    if (!path || !strchr(path, '/')) {
+    const char *list = ath_client_variable("AITHERION_DRIVER");
+    char path[PATH_MAX] = "";
+    if (!list || !first_path(list, path)) {
         ath_err_set(err, -ENOENT, ATH_E_LIBRARY, "%s",
                     _("AITHERION_DRIVER does not name the file of the GPU's driver"));
         return ath_err_hint(err, -ENOENT, "aitherion run --local");
