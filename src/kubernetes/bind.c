@@ -79,6 +79,9 @@ static json_t *annotations_of(const struct ath_kube_place *place)
         ath_text_add_part(&gpus, ",", "%s", place->gpus.items[i]);
     ath_auto_free char *list = ath_text_take(&gpus);
     json_object_set_new(annotations, ATH_KUBE_GPUS_ANNOTATION, json_string(list));
+    if (place->gpu_node)
+        json_object_set_new(annotations, ATH_KUBE_GPU_NODE_ANNOTATION,
+                            json_string(place->gpu_node));
     if (place->numa_nodes)
         json_object_set_new(annotations, "aitherion.io/numa-nodes", json_string(place->numa_nodes));
     if (place->runtime)

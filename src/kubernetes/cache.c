@@ -30,8 +30,9 @@ struct pod {
     struct ath_kube_wish wish;
     int priority;
     bool was_unsure;       /* RESERVED: before */
-    struct node *node;     /* except PENDING */
-    struct ath_texts gpus; /* there */
+    struct node *node;     /* that has the GPUs; except PENDING */
+    char *host;            /* the node that the pod runs on; except PENDING */
+    struct ath_texts gpus; /* of node */
 };
 
 /* A node that has a ComputeNode, or pods. */
@@ -175,6 +176,8 @@ static void detach(struct ath_kube_cache *cache, struct pod *pod)
     pod->was_unsure = false;
     ath_texts_free(&pod->gpus);
     pod->gpus = (struct ath_texts){ 0 };
+    free(pod->host);
+    pod->host = NULL;
     if (!node)
         return;
     for (size_t i = 0; i < node->pod_count; i++)
@@ -187,12 +190,13 @@ static void detach(struct ath_kube_cache *cache, struct pod *pod)
     tidy_node(cache, node);
 }
 
-/* Gives a pod GPUs of a node; takes *gpus. */
-static void attach(struct ath_kube_cache *cache, struct pod *pod, const char *name,
-                   enum state state, struct ath_texts *gpus)
+/* Gives a pod on a host GPUs of a node; takes *gpus. */
+static void attach(struct ath_kube_cache *cache, struct pod *pod, const char *host,
+                   const char *name, enum state state, struct ath_texts *gpus)
 {
     detach(cache, pod);
     struct node *node = node_named(cache, name);
+    pod->host = ath_xstrdup(host);
     struct pod **slot = ath_push(&node->pods, &node->pod_count, sizeof *slot);
     *slot = pod;
     pod->node = node;
@@ -205,6 +209,7 @@ static void attach(struct ath_kube_cache *cache, struct pod *pod, const char *na
 static void free_pod(struct pod *pod)
 {
     free(pod->uid);
+    free(pod->host);
     ath_kube_wish_free(&pod->wish);
     ath_texts_free(&pod->gpus);
     free(pod);
@@ -392,7 +397,8 @@ static void put_pod(struct ath_kube_cache *cache, struct ath_kube_pod *read)
     pod->wish = read->wish;
     read->wish = (struct ath_kube_wish){ 0 };
     if (has_gpus)
-        attach(cache, pod, read->node, BOUND, &read->gpus);
+        attach(cache, pod, read->node, read->gpu_node ? read->gpu_node : read->node, BOUND,
+               &read->gpus);
 }
 
 static int take_pod(struct ath_kube_cache *cache, const json_t *object, struct ath_err *err)
@@ -483,33 +489,103 @@ static bool judge_uses(const struct node *node, const struct ath_kube_use *uses,
     return false;
 }
 
-/* Judges one node for a pod. last: the pod as it is known, or NULL. The node that a binding may be
- * on its way to takes the pod again, with the GPUs that it has there; no other node does. */
-static bool judge(const struct node *node, const struct pod *last, const struct ath_kube_wish *wish,
-                  struct ath_kube_verdict *verdict, struct ath_text *why)
+/* Whether a binding of the pod may be on its way, or has been made. */
+static bool is_placed(const struct pod *pod)
 {
-    if (!last || last->state == PENDING)
+    return pod && pod->state != PENDING;
+}
+
+/* Judges one node for a pod. last: the pod as it is known, or NULL. The node that a binding may be
+ * on its way to takes the pod again, with the GPUs that it has; no other node does. */
+static bool judge(const struct node *node, const char *name, const struct pod *last,
+                  const struct ath_kube_wish *wish, struct ath_kube_verdict *verdict,
+                  struct ath_text *why)
+{
+    if (!is_placed(last))
         return judge_uses(node, node ? node->uses : NULL, wish, verdict, why);
-    *verdict = (struct ath_kube_verdict){ .fits = last->node == node };
+    *verdict = (struct ath_kube_verdict){ .fits = !strcmp(last->host, name) };
     if (!verdict->fits && why)
         ath_text_add(why, "a binding of the pod to the node '%.253s' may be on its way",
-                     last->node->name);
+                     last->host);
     return verdict->fits;
 }
+
+/* ---- GPUs of other nodes ---- */
+
+/* The best node for GPUs that a pod uses from another one. */
+struct elsewhere {
+    const struct node *node; /* NULL: none */
+    struct ath_kube_verdict verdict;
+};
+
+/* Returns whether a node is better than the best one until now. The first name decides between
+ * equal scores, so that a reservation takes the node that was judged. */
+static bool is_better(const struct node *node, int score, const struct node *best, int best_score)
+{
+    return !best || score > best_score ||
+           (score == best_score && strcmp(node->name, best->name) < 0);
+}
+
+/* Finds the node with the best score among those whose runtime pods of other nodes can reach. */
+static void find_elsewhere(const struct ath_kube_cache *cache, const struct ath_kube_wish *wish,
+                           struct elsewhere *out)
+{
+    struct ath_kube_verdict verdict;
+    int64_t best_ring = INT64_MIN;
+    int best_score = 0;
+
+    out->node = NULL;
+    ATH_MAP_EACH(&cache->nodes, at)
+    {
+        const struct node *node = (const struct node *)*at;
+        if (node->is_known && node->facts.runtime &&
+            judge_uses(node, node->uses, wish, &verdict, NULL) && verdict.ring_value > best_ring)
+            best_ring = verdict.ring_value;
+    }
+    ATH_MAP_EACH(&cache->nodes, at)
+    {
+        const struct node *node = (const struct node *)*at;
+        if (!node->is_known || !node->facts.runtime ||
+            !judge_uses(node, node->uses, wish, &verdict, NULL))
+            continue;
+        int score = ath_kube_score(&verdict, best_ring);
+        if (is_better(node, score, out->node, best_score)) {
+            best_score = score;
+            *out = (struct elsewhere){ node, verdict };
+        }
+    }
+}
+
+static bool takes_elsewhere(const struct ath_kube_wish *wish, const struct pod *last)
+{
+    return wish->is_anywhere && !is_placed(last);
+}
+
+/* ---- requests ---- */
 
 void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
                           const char *const *names, size_t count, bool wants_reasons,
                           struct ath_kube_opinion *out)
 {
     ath_auto_free struct ath_kube_verdict *verdicts = ath_xalloc(count * sizeof *verdicts);
+    ath_auto_free bool *are_elsewhere = ath_xalloc((count + 1) * sizeof *are_elsewhere);
+    struct elsewhere elsewhere = { 0 };
     int64_t best_ring = INT64_MIN;
 
     pthread_mutex_lock(&cache->lock);
     const struct pod *last = find_pod(cache, pod->uid);
+    if (takes_elsewhere(&pod->wish, last))
+        find_elsewhere(cache, &pod->wish, &elsewhere);
     for (size_t i = 0; i < count; i++) {
         const struct node *node = find_node(cache, names[i]);
         struct ath_text why = { 0 };
-        bool fits = judge(node, last, &pod->wish, &verdicts[i], wants_reasons ? &why : NULL);
+        bool fits =
+            judge(node, names[i], last, &pod->wish, &verdicts[i], wants_reasons ? &why : NULL);
+        if (!fits && elsewhere.node) {
+            verdicts[i] = elsewhere.verdict;
+            are_elsewhere[i] = fits = true;
+            ath_text_free(&why);
+        }
         out[i] = (struct ath_kube_opinion){ .fits = fits, .is_hopeless = verdicts[i].is_hopeless };
         if (!fits && wants_reasons)
             out[i].why = ath_text_take(&why);
@@ -519,7 +595,7 @@ void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_po
     pthread_mutex_unlock(&cache->lock);
     for (size_t i = 0; i < count; i++)
         if (out[i].fits)
-            out[i].score = ath_kube_score(&verdicts[i], best_ring);
+            out[i].score = ath_kube_score(&verdicts[i], best_ring) / (are_elsewhere[i] ? 2 : 1);
 }
 
 void ath_kube_place_free(struct ath_kube_place *place)
@@ -529,6 +605,7 @@ void ath_kube_place_free(struct ath_kube_place *place)
     ath_texts_free(&place->gpus);
     free(place->numa_nodes);
     free(place->runtime);
+    free(place->gpu_node);
     ath_kube_wish_free(&place->wish);
     *place = (struct ath_kube_place){ 0 };
 }
@@ -551,13 +628,17 @@ static char *numa_nodes_of(const struct ath_machine *machine,
     return ath_text_take(&text);
 }
 
-static void fill_place(const struct node *node, const struct ath_kube_wish *wish,
+/* host: the node that the pod runs on. */
+static void fill_place(const struct node *node, const char *host, const struct ath_kube_wish *wish,
                        const struct ath_kube_verdict *verdict, struct ath_kube_place *out)
 {
     const struct ath_machine *machine = &node->facts.machine;
 
-    *out = (struct ath_kube_place){ .runtime = ath_xstrdup(node->facts.runtime),
-                                    .numa_nodes = numa_nodes_of(machine, verdict) };
+    *out = (struct ath_kube_place){
+        .runtime = ath_xstrdup(node->facts.runtime),
+        .numa_nodes = numa_nodes_of(machine, verdict),
+        .gpu_node = strcmp(node->name, host) != 0 ? ath_xstrdup(node->name) : NULL,
+    };
     ath_kube_wish_copy(wish, &out->wish);
     for (size_t i = 0; i < verdict->gpu_count; i++)
         ath_texts_add(&out->gpus, machine->gpus[verdict->ring[i]].uuid);
@@ -575,9 +656,11 @@ static void fill_place_again(const struct pod *pod, struct ath_kube_place *out)
         has_all = has_all && gpu < machine->gpu_count;
         verdict.ring[i] = (uint8_t)gpu;
     }
-    *out =
-        (struct ath_kube_place){ .runtime = ath_xstrdup(pod->node->facts.runtime),
-                                 .numa_nodes = has_all ? numa_nodes_of(machine, &verdict) : NULL };
+    *out = (struct ath_kube_place){
+        .runtime = ath_xstrdup(pod->node->facts.runtime),
+        .numa_nodes = has_all ? numa_nodes_of(machine, &verdict) : NULL,
+        .gpu_node = strcmp(pod->node->name, pod->host) != 0 ? ath_xstrdup(pod->node->name) : NULL,
+    };
     ath_kube_wish_copy(&pod->wish, &out->wish);
     for (size_t i = 0; i < pod->gpus.count; i++)
         ath_texts_add(&out->gpus, pod->gpus.items[i]);
@@ -587,7 +670,7 @@ static int reserve(struct ath_kube_cache *cache, const char *uid, const char *na
                    struct ath_kube_place *out, struct ath_err *err)
 {
     ATH_AUTO(ath_text) why = { 0 };
-    struct ath_kube_verdict verdict;
+    struct elsewhere chosen = { .node = find_node(cache, name) };
     struct ath_texts gpus = { 0 };
     struct pod *pod = find_pod(cache, uid);
 
@@ -596,21 +679,25 @@ static int reserve(struct ath_kube_cache *cache, const char *uid, const char *na
                            "the pod with the uid '%.128s' is not known, or wants no GPU", uid);
     if (pod->state == BOUND || pod->state == RESERVED)
         return ath_err_set(err, -EBUSY, ATH_E_BUSY, "the pod %s to the node '%.253s' already",
-                           pod->state == BOUND ? "is bound" : "is being bound", pod->node->name);
-    const struct node *node = find_node(cache, name);
-    if (pod->state == UNSURE && pod->node == node) {
+                           pod->state == BOUND ? "is bound" : "is being bound", pod->host);
+    if (pod->state == UNSURE && !strcmp(pod->host, name)) {
         fill_place_again(pod, out);
         pod->was_unsure = true;
         set_state(cache, pod, RESERVED);
         return 0;
     }
-    if (!judge(node, pod, &pod->wish, &verdict, &why))
+    bool fits = judge(chosen.node, name, pod, &pod->wish, &chosen.verdict, &why);
+    if (!fits && takes_elsewhere(&pod->wish, pod)) {
+        find_elsewhere(cache, &pod->wish, &chosen);
+        fits = chosen.node != NULL;
+    }
+    if (!fits)
         return ath_err_set(err, -EBUSY, ATH_E_BUSY, "the node '%.253s' does not fit any more: %s",
                            name, why.data);
-    fill_place(node, &pod->wish, &verdict, out);
+    fill_place(chosen.node, name, &pod->wish, &chosen.verdict, out);
     for (size_t i = 0; i < out->gpus.count; i++)
         ath_texts_add(&gpus, out->gpus.items[i]);
-    attach(cache, pod, name, RESERVED, &gpus);
+    attach(cache, pod, name, chosen.node->name, RESERVED, &gpus);
     return 0;
 }
 
@@ -707,7 +794,8 @@ static bool choose_victims(const struct node *node, const struct ath_kube_pod *p
     qsort(guests, node->pod_count, sizeof *guests, compare_guests);
     bool fits = fits_without(node, guests, &pod->wish);
     for (; !fits && count < node->pod_count && guests[count].pod->priority < pod->priority; count++)
-        if (guests[count].pod->state == BOUND && !guests[count].is_gone) {
+        if (guests[count].pod->state == BOUND && !guests[count].is_gone &&
+            !strcmp(guests[count].pod->host, node->name)) {
             guests[count].is_gone = true;
             fits = fits_without(node, guests, &pod->wish);
         }

@@ -75,13 +75,15 @@ struct ath_kube_place {
     struct ath_texts gpus; /* UUIDs in the order of the best ring */
     char *numa_nodes;      /* "0,8"; NULL if not known */
     char *runtime;         /* of the node; NULL */
+    char *gpu_node;        /* that has the GPUs; NULL: the pod's node */
     struct ath_kube_wish wish;
 };
 
 void ath_kube_place_free(struct ath_kube_place *place);
 
 /*
- * Reserves GPUs of a node for a pod. One of the three functions below must follow. Returns 0;
+ * Reserves GPUs for a pod on a node: the node's, or else those of another node if the pod takes
+ * them. One of the three functions below must follow. Returns 0;
  * -ENOENT with err if the cache does not know the pod or it asks for no GPU; -EBUSY with err if the
  * node does not fit (any more), or the pod has a reservation or GPUs. If the answer to a binding to
  * the same node was lost, the pod gets the same GPUs again.

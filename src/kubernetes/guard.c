@@ -12,8 +12,12 @@
 
 /* The annotations that the extender writes with a binding. */
 static const char *const protected_names[] = {
-    ATH_KUBE_GPUS_ANNOTATION, "aitherion.io/numa-nodes",         "aitherion.io/runtime",
-    "aitherion.io/gpu-node",  "aitherion.io/memory-of-each-gpu", "aitherion.io/share-of-each-gpu",
+    ATH_KUBE_GPUS_ANNOTATION,
+    "aitherion.io/numa-nodes",
+    "aitherion.io/runtime",
+    ATH_KUBE_GPU_NODE_ANNOTATION,
+    "aitherion.io/memory-of-each-gpu",
+    "aitherion.io/share-of-each-gpu",
 };
 
 static const json_t *annotation_of(const json_t *object, const char *name)

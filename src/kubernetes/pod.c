@@ -46,6 +46,7 @@ void ath_kube_pod_free(struct ath_kube_pod *pod)
     free(pod->space);
     free(pod->uid);
     free(pod->node);
+    free(pod->gpu_node);
     ath_kube_wish_free(&pod->wish);
     ath_texts_free(&pod->gpus);
     *pod = (struct ath_kube_pod){ 0 };
@@ -239,6 +240,17 @@ static int read_policy(const char *text, enum ath_place_policy *out, struct ath_
                        text);
 }
 
+static int read_location(const char *text, bool *out, struct ath_err *err)
+{
+    *out = text && !strcmp(text, "any-node");
+    if (!text || *out || !strcmp(text, "same-node"))
+        return 0;
+    return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
+                       "the annotation 'aitherion.io/gpu-location' is '%.32s': give same-node or "
+                       "any-node",
+                       text);
+}
+
 static int read_wish(const json_t *spec, const json_t *annotations, struct ath_kube_wish *wish,
                      struct ath_err *err)
 {
@@ -251,6 +263,10 @@ static int read_wish(const json_t *spec, const json_t *annotations, struct ath_k
         status =
             read_policy(ath_kube_text(annotations, "aitherion.io/numa-policy", ATH_KUBE_NAME_MAX),
                         &wish->policy, err);
+    if (!status && wish->gpu_count)
+        status = read_location(
+            ath_kube_text(annotations, "aitherion.io/gpu-location", ATH_KUBE_NAME_MAX),
+            &wish->is_anywhere, err);
     if (status || !wish->gpu_count)
         return status;
     wish->model =
@@ -298,6 +314,8 @@ int ath_kube_pod_read(const json_t *json, struct ath_kube_pod *out, struct ath_e
     out->node = ath_xstrdup(ath_kube_text(spec, "nodeName", ATH_KUBE_NAME_MAX));
     json_int_t priority = json_integer_value(json_object_get(spec, "priority"));
     out->priority = priority >= INT_MIN && priority <= INT_MAX ? (int)priority : 0;
+    out->gpu_node =
+        ath_xstrdup(ath_kube_text(annotations, ATH_KUBE_GPU_NODE_ANNOTATION, ATH_KUBE_NAME_MAX));
     out->is_over = phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
     if (gpus)
         read_gpus(gpus, &out->gpus);

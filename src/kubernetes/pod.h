@@ -14,7 +14,10 @@
  *     aitherion.io/numa-policy      none, single-numa, best-effort (if not given), restricted
  *     aitherion.io/gpu-model        only GPUs of this model
  *     aitherion.io/preferred-model  rather GPUs of this model
+ *     aitherion.io/gpu-location     same-node (if not given); any-node: the runtime of another node
+ *                                   may serve the GPUs
  *     aitherion.io/gpus             set when a node was chosen: the GPUs by UUID
+ *     aitherion.io/gpu-node         set with them if another node has the GPUs
  */
 #pragma once
 #include <jansson.h>
@@ -28,6 +31,7 @@
 #include "place/gpu_models.h"
 
 #define ATH_KUBE_GPUS_ANNOTATION "aitherion.io/gpus"
+#define ATH_KUBE_GPU_NODE_ANNOTATION "aitherion.io/gpu-node"
 
 enum {
     ATH_KUBE_GPUS_MAX = 64, /* of a node */
@@ -41,6 +45,7 @@ struct ath_kube_wish {
     bool is_whole;
     int64_t memory_bytes; /* of each GPU; 0 with a share: the share's part of its memory */
     int share_percent;    /* of each GPU; 0: none */
+    bool is_anywhere;     /* GPUs of other nodes will do */
     enum ath_place_policy policy;
     char *model, *preferred_model;                         /* NULL: any */
     const struct ath_gpu_model *model_row, *preferred_row; /* of the table; NULL: not there */
@@ -50,6 +55,7 @@ struct ath_kube_wish {
 struct ath_kube_pod {
     char *name, *space, *uid; /* space: the namespace */
     char *node;               /* NULL: none yet */
+    char *gpu_node;           /* that has its GPUs; NULL: the same */
     int priority;             /* a larger one may evict a smaller one */
     bool is_over;             /* Succeeded or Failed */
     struct ath_kube_wish wish;

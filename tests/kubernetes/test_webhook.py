@@ -326,7 +326,7 @@ class Access(unittest.TestCase):
 
 
 class Running(Base):
-    """An admitted and bound pod: its container's environment is enough for an unchanged program to use a GPU of the node's runtime."""
+    """An admitted and bound pod: its container's environment is enough for an unchanged program to use a GPU of another node's runtime."""
 
     @staticmethod
     def copied(pod):
@@ -352,11 +352,12 @@ class Running(Base):
             harness.wait_until(extender.is_ready)
             pod = copy.deepcopy(SEED_003)
             pod["spec"]["containers"][0]["resources"]["limits"] = {"ai.compute/vram": "512Mi"}
+            pod["metadata"]["annotations"] = {"aitherion.io/gpu-location": "any-node"}
             pod = self.webhook.mutated(pod)
-            pod["metadata"].update(name="train-1", uid="u-1", annotations={})
+            pod["metadata"].update(name="train-1", uid="u-1")
             self.assertIsNone(self.webhook.refusal(object=pod))
             cluster.put(apiserver.PODS, "train-1", pod)
-            self.assertEqual(extender.schedule(pod, ["gpu-node"]), ("gpu-node", ""))
+            self.assertEqual(extender.schedule(pod, ["node-without-gpus"]), ("node-without-gpus", ""))
             [container] = pod["spec"]["containers"]
             values = environment_of(container, cluster.pod("train-1")["metadata"]["annotations"])
             self.assertEqual(values["AITHERION_SERVER"], server.address)

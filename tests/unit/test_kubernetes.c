@@ -664,6 +664,24 @@ TEST(a_pod_whose_answer_was_lost_goes_to_the_same_gpus_again)
     ck_assert_uint_eq(used(), 1);
 }
 
+TEST(a_pod_whose_answer_was_lost_gets_gpus_of_the_same_other_node_again)
+{
+    ATH_AUTO(ath_kube_place) place = { 0 };
+
+    put(ATH_KUBE_NODES, node_json("n", 1, 300, 100, 100));
+    put(ATH_KUBE_NODES, node_json("m", 1, 300, 100, 100));
+    put(ATH_KUBE_PODS, pod_json("0", "\"aitherion.io/gpu\":\"1\"",
+                                "\"aitherion.io/gpu-location\":\"any-node\"", NULL));
+    ck_assert_int_eq(reserve("0", "host", "m-0"), 0);
+    ath_kube_cache_doubt(cache, "0");
+    ck_assert_int_eq(reserve("0", "m", ""), -EBUSY); /* the node of the GPUs, not of the pod */
+    ck_assert_int_eq(reserve("0", "other", ""), -EBUSY);
+    ck_assert_int_eq(ath_kube_cache_reserve(cache, "0", "host", &place, NULL), 0);
+    ck_assert_str_eq(place.gpu_node, "m");
+    ck_assert_str_eq(place.gpus.items[0], "m-0");
+    ck_assert_uint_eq(used(), 1);
+}
+
 TEST(a_list_can_be_asked_for)
 {
     begin_and_end(ATH_KUBE_PODS);
