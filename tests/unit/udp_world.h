@@ -38,7 +38,7 @@ struct world_datagram {
 struct world_end {
     struct ath_flow *flow;
     uint64_t to_write, written, read; /* bytes of the stream */
-    uint64_t wrong;                   /* bytes that are not the stream's */
+    uint64_t wrong;                   /* pieces that are not the stream's */
     bool reads_nothing;
     uint64_t damaged, foreign;
     int64_t done_ns; /* when it had read all bytes that its peer has to write; 0: not yet */
@@ -69,9 +69,20 @@ static inline bool world_happens(struct world *world, uint32_t parts)
     return world_random(world) % 100000 < parts;
 }
 
-static inline uint8_t world_byte(int end, uint64_t offset)
+/* The bytes of the stream that this end writes, from this offset on; `most` gets smaller if fewer
+ * lie there in one piece. Each 2 KiB are multiples of 7, which begin at another one in each of
+ * them: the byte of 7 * 183 is 1. */
+static inline const uint8_t *world_bytes(int end, uint64_t offset, size_t *most)
 {
-    return (uint8_t)(offset * 7 + (offset >> 11) * 31 + (offset >> 20) + (uint64_t)end);
+    enum { PIECE = 2048 };
+    static uint8_t sevens[256 + PIECE];
+    if (!sevens[1])
+        for (size_t i = 0; i < sizeof sevens; i++)
+            sevens[i] = (uint8_t)(i * 7);
+    size_t left = PIECE - offset % PIECE;
+    *most = *most < left ? *most : left;
+    uint64_t begin = (offset >> 11) * 31 + (offset >> 20) + (uint64_t)end;
+    return sevens + (offset + begin * 183) % 256;
 }
 
 /* The datagrams in flight are a heap: the first one arrives first. */
@@ -160,8 +171,14 @@ static inline void world_write(struct world *world, int which)
     struct iovec parts[2];
     size_t room = ath_flow_room(end->flow, parts), done = 0;
     for (int i = 0; i < 2; i++)
-        for (size_t at = 0; at < parts[i].iov_len && end->written < end->to_write; at++, done++)
-            ((uint8_t *)parts[i].iov_base)[at] = world_byte(which, end->written++);
+        for (size_t at = 0, piece; at < parts[i].iov_len && end->written < end->to_write;
+             at += piece, done += piece, end->written += piece) {
+            piece = parts[i].iov_len - at;
+            if (piece > end->to_write - end->written)
+                piece = (size_t)(end->to_write - end->written);
+            const uint8_t *bytes = world_bytes(which, end->written, &piece);
+            memcpy((uint8_t *)parts[i].iov_base + at, bytes, piece);
+        }
     if (done > room)
         abort();
     ath_flow_written(end->flow, done);
@@ -177,8 +194,11 @@ static inline void world_read(struct world *world, int which)
     if (end->reads_nothing)
         return;
     for (int i = 0; i < 2; i++)
-        for (size_t at = 0; at < parts[i].iov_len; at++)
-            end->wrong += ((uint8_t *)parts[i].iov_base)[at] != world_byte(which ^ 1, end->read++);
+        for (size_t at = 0, piece; at < parts[i].iov_len; at += piece, end->read += piece) {
+            piece = parts[i].iov_len - at;
+            const uint8_t *bytes = world_bytes(which ^ 1, end->read, &piece);
+            end->wrong += memcmp((uint8_t *)parts[i].iov_base + at, bytes, piece) != 0;
+        }
     ath_flow_taken(end->flow, ready);
     if (!end->done_ns && end->read == peer->to_write)
         end->done_ns = world->now_ns;
