@@ -66,7 +66,7 @@ static void run(struct ath_listener *listener, pid_t parent)
     ath_clients_leave(listener, parent);
     ath_secret_free(&listener->server.secret);
     ath_event_log_count_in(&missing_lines);
-    int status = ath_session_board_confine_sampler(listener->server.board);
+    int status = ath_session_board_confine(listener->server.board, NULL);
     if (!status)
         status = lock_in(listener, &err);
     if (!status)

@@ -19,6 +19,13 @@ enum {
     AGAIN_MS = 2000, /* for the encryption of one that comes again */
 };
 
+/* Whether a plain connection may go to another host. A channel of UDP is a unix socket here, and
+ * the port of UDP on a loopback may be another user's, as behind a tunnel. */
+static bool may_leave_host(int fd)
+{
+    return !ath_encrypt_can(fd) || ath_encrypt_wants(ATH_ENCRYPT_AUTO, fd, true);
+}
+
 /* Why a connection is refused that has a number that it may have; NULL: it is right. */
 static const char *refusal_of(const struct ath_program_stripes_wanted *wanted,
                               const struct ath_joining *joining, int fd, bool is_free)
@@ -28,8 +35,7 @@ static const char *refusal_of(const struct ath_program_stripes_wanted *wanted,
     if (!is_free ||
         !ath_ticket_check(wanted->ticket, joining->number, joining->proof, sizeof joining->proof))
         return "its proof for this session is wrong";
-    if (wanted->must_not_leak && !wanted->is_encrypted &&
-        ath_encrypt_wants(ATH_ENCRYPT_AUTO, fd, true))
+    if (wanted->must_not_leak && !wanted->is_encrypted && may_leave_host(fd))
         return "the session is not encrypted, and this connection must be";
     return NULL;
 }
@@ -50,13 +56,14 @@ static void refuse(const struct ath_program_stripes_wanted *wanted, int fd, cons
         close(fd);
 }
 
-static void log_join(const char *peer, const struct ath_joining *joining, size_t announced)
+static void log_join(const char *peer, const struct ath_joining *joining, int fd, size_t announced)
 {
+    const char *by = joining->is_data ? "data" : ath_encrypt_can(fd) ? "tcp" : "udp";
     char number[16], of[24];
     snprintf(number, sizeof number, "%u", joining->number);
     snprintf(of, sizeof of, "%zu", announced);
     ath_event_log(ATH_EVENT_DEBUG, "connection-joined", "peer", peer, "number", number, "of", of,
-                  "by", joining->is_data ? "data" : "tcp", NULL);
+                  "by", by, NULL);
 }
 
 static void close_all(struct ath_program_stripes *stripes, size_t announced)
@@ -85,7 +92,7 @@ void ath_program_stripes_take(struct ath_program_stripes *stripes,
             by_data += joining.is_data != 0;
             if (joining.number == wanted->announced)
                 last_by_data = joining.is_data != 0;
-            log_join(wanted->peer, &joining, wanted->announced);
+            log_join(wanted->peer, &joining, fd, wanted->announced);
             continue;
         }
         refuse(wanted, fd, reason);
@@ -203,5 +210,5 @@ void ath_program_stripes_take_again(const struct ath_program_stripes *stripes,
     if (reason || status)
         refuse(wanted, fd, reason ? reason : strerror(-status));
     else
-        log_join(wanted->peer, &joining, stripes->count);
+        log_join(wanted->peer, &joining, fd, stripes->count);
 }

@@ -19,7 +19,8 @@ sys.path.insert(0, os.path.join(runtime.SOURCE, "tests", "cuda_programs"))
 import programs  # noqa: E402
 
 HERE, RELAYED = "127.0.0.1", "127.0.0.2"
-UDP = ("--transport", "udp")
+PLAIN = ("--encrypt", "off")
+UDP = ("--transport", "udp", *PLAIN)
 MOVERS = ["coherence", "graphs", "memory", "pinned", "threads"]  # of tests/cuda_programs: those that move large data
 
 
@@ -131,7 +132,7 @@ class Udp(Base):
             self.assertEqual(program.do(f"fetch 1 {size}"), f"{GOOD} right")
 
     def test_large_data_goes_by_udp(self):
-        with serve("--udp", "0") as server, Relay(server, lambda datagram: [datagram]) as relay:
+        with serve("--udp", "0", *PLAIN) as server, Relay(server, lambda datagram: [datagram]) as relay:
             with Program(relay.address, words=UDP) as program:
                 opened = relay.seen
                 self.check_copies(program)
@@ -141,17 +142,32 @@ class Udp(Base):
 
     def test_encrypted(self):
         with serve("--udp", "0", "--encrypt", "on") as server, \
-                Program(server.address, words=(*UDP, "--encrypt", "on")) as program:
+                Program(server.address, words=("--transport", "udp", "--encrypt", "on")) as program:
             self.check_copies(program)
             self.assertIn("encrypted=yes", server.log())
 
+    def test_what_stays_on_the_host_is_not_sent_by_udp_in_plain(self):
+        """Behind a tunnel, the port of UDP may be another user's."""
+        with serve("--udp", "0") as server, Relay(server, lambda datagram: [datagram]) as relay:
+            program = Program(relay.address, words=("--transport", "udp"))
+            self.check_copies(program)
+            self.assertIn("large data goes by TCP: this connection stays on this host and is not encrypted", program.end())
+            self.assertEqual(relay.seen, 0)
+
+    def test_a_server_takes_no_plain_udp_either(self):
+        """From a client that would send it."""
+        with serve("--udp", "0") as server:
+            Program(server.address, words=UDP, wait=False).end()
+            self.assertIn("the session is not encrypted, and this connection must be", server.log())
+            self.check_well(server)
+
     def test_a_path_that_loses_damages_and_copies(self):
-        with serve("--udp", "0") as server, Relay(server, bad_path(0.01, 0.001, 0.01)) as relay, \
+        with serve("--udp", "0", *PLAIN) as server, Relay(server, bad_path(0.01, 0.001, 0.01)) as relay, \
                 Program(relay.address, words=UDP) as program:
             self.check_copies(program)
 
     def test_filtered(self):
-        with serve("--udp", "0") as server, Relay(server, lambda datagram: []) as relay:
+        with serve("--udp", "0", *PLAIN) as server, Relay(server, lambda datagram: []) as relay:
             program = Program(relay.address, words=UDP)
             self.check_copies(program)
             self.assertIn("large data goes by TCP: no way by UDP", program.end())
@@ -164,7 +180,7 @@ class Udp(Base):
             self.assertIn("large data goes by TCP: the server does not take UDP", program.end())
 
     def test_a_killed_helper_is_replaced(self):
-        with serve("--udp", "0") as server:
+        with serve("--udp", "0", *PLAIN) as server:
             with Program(server.address, words=UDP) as program:
                 helper = harness.udp_helper_of(server.process.pid)
                 self.check_copies(program)
@@ -180,7 +196,7 @@ class Udp(Base):
             result = runtime.run("serve", "--no-auth", "--sim", "--udp", word)
             self.assertEqual(result.returncode, 2, word)
             self.assertIn(f"'{word}' is no port", result.stderr)
-        with serve("--udp", "0") as server:
+        with serve("--udp", "0", *PLAIN) as server:
             result = runtime.run("serve", "--no-auth", "--sim", "--listen", "127.0.0.1:0", "--udp", str(udp_port(server)))
             self.assertEqual(result.returncode, 1)
             self.assertIn("cannot take datagrams on port", result.stderr)
@@ -189,10 +205,10 @@ class Udp(Base):
 @needs_capnp
 class Programs(unittest.TestCase):
     def test_with_one_percent_of_loss(self):
-        with runtime.Server("--sim", "--udp", "0", env=harness.environment(AITHERION_SIM_DEVICES="2")) as server, \
+        with runtime.Server("--sim", "--udp", "0", *PLAIN, env=harness.environment(AITHERION_SIM_DEVICES="2")) as server, \
                 Relay(server, bad_path(0.01)) as relay:
             env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=relay.address,
-                                       AITHERION_KEY_FILE=runtime.key_file(), AITHERION_TRANSPORT="udp")
+                                       AITHERION_KEY_FILE=runtime.key_file(), AITHERION_TRANSPORT="udp", AITHERION_ENCRYPT="off")
             passed, failed, _ = programs.run_all(env, MOVERS)
             self.assertGreater(passed, 20)
             self.assertEqual(failed, 0)

@@ -178,7 +178,6 @@ static int say_hello(struct handshake *handshake, enum ath_gpu_purpose purpose, 
     return send_message(handshake->session, handshake->deadline_ms, &handshake->hello, err);
 }
 
-/* Begins further connections: by UDP if the program wants that and the server answers. */
 /* Most servers have no data addresses: their connections are made while the challenge comes. */
 static void begin_own_stripes(const struct handshake *handshake)
 {
@@ -187,23 +186,40 @@ static void begin_own_stripes(const struct handshake *handshake)
         ath_stripes_begin(&owner, "", &handshake->session->stripes);
 }
 
+/*
+ * Begins further connections by UDP. A session that is plain because it stays on this host makes
+ * none: behind a tunnel the port of UDP may be another user's.
+ */
+static bool begin_udp(const struct ath_stripes_owner *owner, uint16_t port, struct ath_stripes *out)
+{
+    if (!port) {
+        ath_log(ATH_LOG_NORMAL, "%s", _("large data goes by TCP: the server does not take UDP"));
+        return false;
+    }
+    if (owner->must_not_leak && !owner->is_encrypted) {
+        ath_log(
+            ATH_LOG_NORMAL, "%s",
+            _("large data goes by TCP: this connection stays on this host and is not encrypted, "
+              "so UDP would not be, either (--encrypt on)"));
+        return false;
+    }
+    int status = ath_stripes_begin_udp(owner, port, out);
+    if (status)
+        ath_log(ATH_LOG_NORMAL,
+                _("large data goes by TCP: no way by UDP to the server's port %d: %s"), port,
+                strerror(-status));
+    return !status;
+}
+
 /* Begins other connections if the challenge names other ways. */
 static void begin_stripes(struct handshake *handshake, struct ath_control_challenge challenge)
 {
     const struct ath_stripes_owner owner = ath_session_as_owner(handshake->session);
     struct ath_stripes *stripes = &handshake->session->stripes;
     const char *addresses = ath_control_challenge_data_addresses(challenge);
-    const uint16_t port = ath_control_challenge_udp_port(challenge);
-    if (handshake->wants_udp && port) {
-        int status = ath_stripes_begin_udp(&owner, port, stripes);
-        if (!status)
-            return;
-        ath_log(ATH_LOG_NORMAL,
-                _("large data goes by TCP: no way by UDP to the server's port %d: %s"), port,
-                strerror(-status));
-    } else if (handshake->wants_udp) {
-        ath_log(ATH_LOG_NORMAL, "%s", _("large data goes by TCP: the server does not take UDP"));
-    }
+    if (handshake->wants_udp &&
+        begin_udp(&owner, ath_control_challenge_udp_port(challenge), stripes))
+        return;
     if (*addresses)
         ath_stripes_free(stripes);
     if (!stripes->count)
