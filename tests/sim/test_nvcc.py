@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Programs built by nvcc, one of them in several ways, on the simulated driver. Skipped without nvcc."""
+import hashlib
 import os
 import shutil
 import subprocess
@@ -43,12 +44,23 @@ def why_not():
 
 
 def build(name, source, arguments):
-    """Builds a program. Returns its path; prints why and returns None on failure."""
+    """Builds a program. Returns its path; prints why and returns None on failure. nvcc needs seconds for each, so with AITHERION_NVCC_KEEP
+    (a folder) a program is kept there for other test files; the folder belongs to one state of the sources."""
     path = os.path.join(harness.scratch(), name.replace(",", "").replace(" ", "-"))
+    kept = os.environ.get("AITHERION_NVCC_KEEP")
+    kept = kept and os.path.join(kept, hashlib.sha256("\0".join([source, *arguments]).encode()).hexdigest())
+    if kept and os.path.exists(kept):
+        shutil.copy(kept, path)
+        return path
     result = subprocess.run([nvcc(), "-std=c++17", "-o", path, source, *arguments], text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, check=False)
     print(result.stdout, end="", flush=True)
-    return path if not result.returncode else None
+    if result.returncode:
+        return None
+    if kept:
+        shutil.copy(path, f"{kept}.{os.getpid()}")
+        os.rename(f"{kept}.{os.getpid()}", kept)
+    return path
 
 
 def run_libraries(toolkit, env):
