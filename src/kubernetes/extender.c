@@ -91,11 +91,20 @@ static unsigned int write_filtered(struct filtered *filtered, struct ath_text *o
     return OK;
 }
 
+/* Kubernetes before 1.21 knows FailedNodes only, and later ones prefer the other list. */
+static void refuse_node(const char *name, const char *why, bool is_hopeless, struct filtered *out)
+{
+    json_t *reason = words(why);
+    if (is_hopeless)
+        json_object_set(out->hopeless, name, reason);
+    json_object_set_new(out->failed, name, reason);
+}
+
 /* Refuses all nodes for a reason that is the pod's. */
 static void fail_all(const struct question *question, const char *why, struct filtered *out)
 {
     for (size_t i = 0; i < question->count; i++)
-        json_object_set_new(out->hopeless, question->names[i], words(why));
+        refuse_node(question->names[i], why, true, out);
 }
 
 static void sort_nodes(struct ath_kube_extender *extender, const struct question *question,
@@ -111,8 +120,7 @@ static void sort_nodes(struct ath_kube_extender *extender, const struct question
         if (opinion->fits)
             json_array_append_new(out->names, json_string(question->names[i]));
         else
-            json_object_set_new(opinion->is_hopeless ? out->hopeless : out->failed,
-                                question->names[i], words(opinion->why));
+            refuse_node(question->names[i], opinion->why, opinion->is_hopeless, out);
         hopeless += !opinion->fits && opinion->is_hopeless;
         busy += !opinion->fits && !opinion->is_hopeless;
         free(opinion->why);

@@ -74,8 +74,9 @@ void ath_kube_lease_await(struct ath_kube_lease *lease, unsigned int wait_ms)
     uint64_t now_ms = ath_now_ms(), end_ms = now_ms + wait_ms;
 
     pthread_mutex_lock(&lease->lock);
-    for (bool was_idle = lease->is_idle;
-         now_ms < end_ms && lease->is_idle == was_idle && !(lease->is_ending && lease->is_kept);
+    /* A request may also have come while the last step was made. */
+    for (; now_ms < end_ms && lease->is_idle == lease->was_idle &&
+           !(lease->is_ending && lease->is_kept);
          now_ms = ath_now_ms())
         sleep_on(lease, end_ms - now_ms);
     pthread_mutex_unlock(&lease->lock);
@@ -329,12 +330,13 @@ static int take(struct ath_kube_lease *lease, struct ath_err *err)
 
 /* ---- steps ---- */
 
-static unsigned int step_without(struct ath_kube_lease *lease, struct ath_err *err)
+/* Looks in any case: how long another one's lease lasts counts from the first look at it. */
+static unsigned int step_without(struct ath_kube_lease *lease, bool is_wanted, struct ath_err *err)
 {
     int status = look(lease, err);
-    if (!status)
+    if (!status && is_wanted)
         status = take(lease, err);
-    return status ? LOOK_MS : RENEW_MS;
+    return status && is_wanted ? LOOK_MS : RENEW_MS;
 }
 
 static unsigned int step_with(struct ath_kube_lease *lease, struct ath_err *err)
@@ -370,13 +372,11 @@ unsigned int ath_kube_lease_step(struct ath_kube_lease *lease, struct ath_err *e
     bool is_due = is_held && !is_wanted && !lease->users;
     if (is_due)
         lease->until_ms = 0; /* before others can see that the lease is free */
-    lease->is_idle = !is_wanted;
+    lease->is_idle = lease->was_idle = !is_wanted;
     pthread_mutex_unlock(&lease->lock);
     if (is_due)
         return give_back(lease, err);
-    if (!is_wanted && !is_held)
-        return RENEW_MS;
-    return is_held ? step_with(lease, err) : step_without(lease, err);
+    return is_held ? step_with(lease, err) : step_without(lease, is_wanted, err);
 }
 
 /* ---- the identity ---- */

@@ -37,7 +37,8 @@ struct ath_kube_lease {
     pthread_cond_t changed;
     bool is_ending;
     bool is_wanted;     /* a request has come */
-    bool is_idle;       /* none has come since the last step, which had nothing to do */
+    bool is_idle;       /* none has come for long, or since the last step */
+    bool was_idle;      /* is_idle of the last step */
     bool is_kept;       /* the object names this process, unless it was lost */
     unsigned int users; /* bindings on their way */
     uint64_t wanted_ms; /* when the last request came */

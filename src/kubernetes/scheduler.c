@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -51,14 +53,16 @@ static int start_watch(const struct ath_kube_watch *facts, struct ath_err *err)
 static void *hold_lease(void *argument)
 {
     struct ath_kube_lease *lease = argument;
+    char last[sizeof((struct ath_err *)NULL)->message] = "";
     bool was_held = false;
 
     for (;;) {
         struct ath_err err;
         unsigned int wait_ms = ath_kube_lease_step(lease, &err);
         bool is_held = ath_kube_lease_is_held(lease);
-        if (err.code != ATH_E_NONE)
+        if (err.code != ATH_E_NONE && strcmp(err.message, last) != 0)
             ath_log(ATH_LOG_NORMAL, "%s", err.message);
+        snprintf(last, sizeof last, "%s", err.code != ATH_E_NONE ? err.message : "");
         if (is_held != was_held)
             ath_log(ATH_LOG_NORMAL,
                     is_held ? "this extender holds the Lease '%s' and binds pods"

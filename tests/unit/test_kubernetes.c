@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kubernetes/bind.h"
 #include "kubernetes/cache.h"
 #include "kubernetes/compute_node.h"
@@ -781,7 +782,8 @@ static struct {
     const struct recorded *answers;
     size_t count, at;
     uint64_t passing_ms; /* that each call takes */
-    char *body;          /* of the last request with one */
+    void (*meanwhile)(void);
+    char *body; /* of the last request with one */
     char *path;
 } fake;
 
@@ -797,6 +799,8 @@ static int answer(void *self, const struct ath_kube_call *call, struct ath_kube_
     free(fake.path);
     fake.path = ath_xstrdup(call->path);
     clock_ms += fake.passing_ms;
+    if (fake.meanwhile)
+        fake.meanwhile();
     if (call->body) {
         free(fake.body);
         fake.body = ath_xstrdup(call->body);
@@ -1021,9 +1025,12 @@ TEST(filter_answers_as_the_scheduler_reads_it)
     put_whole_pod("other", "n3-0", "1", "n3");
     ath_auto_free char *body = question(pod_json("1", "\"aitherion.io/gpu\":\"4\"", "", NULL),
                                         "[\"n1\",\"n2\",\"n3\",\"n4\"]");
+    /* Kubernetes before 1.21 reads FailedNodes only. */
     check_json(ask(ATH_KUBE_FILTER, body, 200),
-               "{\"Nodes\":null,\"NodeNames\":[\"n1\"],\"FailedNodes\":{\"n3\":\"the pod wants 4 "
-               "GPUs, and 3 of 4 have room now\"},\"FailedAndUnresolvableNodes\":{\"n2\":\"the pod "
+               "{\"Nodes\":null,\"NodeNames\":[\"n1\"],\"FailedNodes\":{\"n2\":\"the pod wants 4 "
+               "GPUs, and 2 of the node's 2 GPUs can be used for that\",\"n3\":\"the pod wants 4 "
+               "GPUs, and 3 of 4 have room now\",\"n4\":\"there is no ComputeNode: aitherion's "
+               "agent does not run on the node\"},\"FailedAndUnresolvableNodes\":{\"n2\":\"the pod "
                "wants 4 GPUs, and 2 of the node's 2 GPUs can be used for that\",\"n4\":\"there is "
                "no ComputeNode: aitherion's agent does not run on the node\"},\"Error\":\"\"}");
     ck_assert_uint_eq(extender.figures.refusals[ATH_KUBE_REFUSED_BUSY], 1);
@@ -1046,7 +1053,8 @@ TEST(a_faulty_request_of_a_pod_names_its_fault)
     ath_auto_free char *body =
         question(pod_json("1", "\"aitherion.io/gpu\":\"x\"", "", NULL), "[\"n1\"]");
     check_json(ask(ATH_KUBE_FILTER, body, 200),
-               "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{},"
+               "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{\"n1\":\"'aitherion.io/gpu' is "
+               "no quantity\"},"
                "\"FailedAndUnresolvableNodes\":{\"n1\":\"'aitherion.io/gpu' is no quantity\"},"
                "\"Error\":\"\"}");
 }
@@ -1250,9 +1258,10 @@ static void take_lease(void)
 TEST(the_lease_is_taken_when_a_request_comes_and_after_a_list)
 {
     make_lease();
-    ANSWERS(SAYS(NULL, 500, NULL));
-    step_lease();
-    ck_assert_uint_eq(fake.at, 0);
+    ANSWERS(SAYS(LEASE "/l", 404, NULL));
+    ck_assert_uint_eq(step_lease(), ATH_KUBE_LEASE_MS / 3);
+    ck_assert_uint_eq(fake.at, 1);
+    ck_assert(!ath_kube_lease_is_held(&lease));
     take_lease();
     json_auto_t *body = json_of(fake.body);
     const json_t *spec = json_object_get(body, "spec");
@@ -1265,6 +1274,25 @@ TEST(the_lease_is_taken_when_a_request_comes_and_after_a_list)
     begin_and_end(ATH_KUBE_PODS);
     ck_assert(may_call(0));
     ck_assert(ath_kube_lease_is_held(&lease));
+    ath_kube_lease_free(&lease);
+}
+
+static void want_lease(void)
+{
+    ath_kube_lease_want(&lease);
+}
+
+TEST(a_request_that_comes_during_a_step_is_not_forgotten)
+{
+    make_lease();
+    fake.meanwhile = want_lease;
+    ANSWERS(SAYS(LEASE "/l", 404, NULL));
+    unsigned int wait_ms = step_lease();
+    fake.meanwhile = NULL;
+    uint64_t begin_ms = ath_now_ms();
+    ath_kube_lease_await(&lease, wait_ms * 1000);
+    ck_assert_uint_lt(ath_now_ms() - begin_ms, wait_ms * 1000);
+    take_lease();
     ath_kube_lease_free(&lease);
 }
 
@@ -1292,9 +1320,10 @@ TEST(a_lease_of_another_is_taken_when_it_was_not_renewed_for_its_time)
     struct ath_err err;
 
     make_lease();
+    ANSWERS(SAYS(NULL, 200, one), SAYS(NULL, 200, one), SAYS(NULL, 200, two), SAYS(NULL, 200, two),
+            SAYS(NULL, 200, two), SAYS(LEASE "/l", 200, LEASE_OF("8", HOLDER("me"))));
+    step_lease(); /* also before a request comes */
     ath_kube_lease_want(&lease);
-    ANSWERS(SAYS(NULL, 200, one), SAYS(NULL, 200, two), SAYS(NULL, 200, two), SAYS(NULL, 200, two),
-            SAYS(LEASE "/l", 200, LEASE_OF("8", HOLDER("me"))));
     ck_assert_uint_eq(step_lease(), 1000);
     ck_assert_int_eq(ath_kube_lease_enter(&lease, 0, 0, &err), -EBUSY);
     ck_assert_ptr_nonnull(strstr(err.message, "the extender 'other' holds it"));
@@ -1304,10 +1333,10 @@ TEST(a_lease_of_another_is_taken_when_it_was_not_renewed_for_its_time)
     clock_ms += ATH_KUBE_LEASE_MS - 1;
     ath_kube_lease_want(&lease);
     step_lease();
-    ck_assert_uint_eq(fake.at, 3);
+    ck_assert_uint_eq(fake.at, 4);
     clock_ms += 1;
     step_lease();
-    ck_assert_uint_eq(fake.at, 5);
+    ck_assert_uint_eq(fake.at, 6);
     ck_assert_ptr_nonnull(strstr(fake.body, "\"resourceVersion\":\"6\""));
     ck_assert_ptr_nonnull(strstr(fake.body, "\"leaseTransitions\":8"));
     ck_assert(ath_kube_lease_is_held(&lease));
