@@ -79,6 +79,7 @@ PYTHON_TESTS = \
 	tests/nvml/test_nvml.py \
 	tests/kubernetes/test_agent.py \
 	tests/kubernetes/test_manifests.py \
+	tests/kubernetes/test_quota.py \
 	tests/kubernetes/test_remote.py \
 	tests/kubernetes/test_scheduler.py \
 	tests/kubernetes/test_webhook.py \

@@ -42,6 +42,7 @@ UNIT_TESTS = \
 	tests/unit/test_lack \
 	tests/unit/test_kubernetes \
 	tests/unit/test_kubernetes_agent \
+	tests/unit/test_kubernetes_quota \
 	tests/unit/test_ld_cache \
 	tests/unit/test_library_kernels \
 	tests/unit/test_link \

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/unknown.h"
+#include "kubernetes/quota.h"
 #include "place/cpus.h"
 
 enum { BITS = 14 };
@@ -28,6 +29,7 @@ struct pod {
     enum state state;
     uint64_t since_ms; /* in this state */
     struct ath_kube_wish wish;
+    struct ath_kube_claim claim;
     int priority;
     bool was_unsure;       /* RESERVED: before */
     struct node *node;     /* that has the GPUs; except PENDING */
@@ -49,6 +51,11 @@ struct node {
     size_t pod_count;
 };
 
+struct quota {
+    struct ath_kube_quota facts;
+    uint64_t generation;
+};
+
 struct ath_kube_cache {
     pthread_mutex_t lock; /* guards all below */
     uint64_t (*clock)(void);
@@ -56,6 +63,8 @@ struct ath_kube_cache {
     size_t unsure_count;
     struct ath_map nodes, pods;
     struct ath_kube_shapes shapes;
+    struct quota *quotas;
+    size_t quota_count;
     /* Lists are counted from 1. */
     uint64_t generations[ATH_KUBE_KINDS], ended[ATH_KUBE_KINDS], wanted[ATH_KUBE_KINDS];
     uint64_t begun_ms[ATH_KUBE_KINDS];
@@ -210,6 +219,7 @@ static void free_pod(struct pod *pod)
 {
     free(pod->uid);
     free(pod->host);
+    ath_kube_claim_free(&pod->claim);
     ath_kube_wish_free(&pod->wish);
     ath_texts_free(&pod->gpus);
     free(pod);
@@ -254,6 +264,9 @@ void ath_kube_cache_free(struct ath_kube_cache *cache)
         free(node);
     }
     ath_kube_shapes_free(&cache->shapes);
+    for (size_t i = 0; i < cache->quota_count; i++)
+        ath_kube_quota_free(&cache->quotas[i].facts);
+    free(cache->quotas);
     free(cache->nodes.buckets);
     free(cache->pods.buckets);
     pthread_mutex_destroy(&cache->lock);
@@ -298,13 +311,25 @@ static void drop_old_nodes(struct ath_kube_cache *cache)
     }
 }
 
+static void drop_quota(struct ath_kube_cache *cache, size_t index)
+{
+    ath_kube_quota_free(&cache->quotas[index].facts);
+    cache->quotas[index] = cache->quotas[--cache->quota_count];
+}
+
+static void drop_old_quotas(struct ath_kube_cache *cache)
+{
+    for (size_t i = cache->quota_count; i--;)
+        if (cache->quotas[i].generation != cache->generations[ATH_KUBE_QUOTAS])
+            drop_quota(cache, i);
+}
+
 void ath_kube_cache_end(struct ath_kube_cache *cache, enum ath_kube_kind kind)
 {
     pthread_mutex_lock(&cache->lock);
-    if (kind == ATH_KUBE_PODS)
-        drop_old_pods(cache);
-    else
-        drop_old_nodes(cache);
+    static void (*const droppers[ATH_KUBE_KINDS])(
+        struct ath_kube_cache *) = { drop_old_nodes, drop_old_pods, drop_old_quotas };
+    droppers[kind](cache);
     cache->ended[kind] = cache->generations[kind];
     pthread_mutex_unlock(&cache->lock);
 }
@@ -312,7 +337,9 @@ void ath_kube_cache_end(struct ath_kube_cache *cache, enum ath_kube_kind kind)
 bool ath_kube_cache_is_ready(struct ath_kube_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
-    bool is_ready = cache->ended[ATH_KUBE_NODES] && cache->ended[ATH_KUBE_PODS];
+    bool is_ready = true;
+    for (int kind = 0; kind < ATH_KUBE_KINDS; kind++)
+        is_ready = is_ready && cache->ended[kind];
     pthread_mutex_unlock(&cache->lock);
     return is_ready;
 }
@@ -389,6 +416,9 @@ static void put_pod(struct ath_kube_cache *cache, struct ath_kube_pod *read)
     }
     struct pod *pod = pod_of(cache, read->uid);
     pod->generation = cache->generations[ATH_KUBE_PODS];
+    ath_kube_claim_free(&pod->claim);
+    pod->claim = read->claim;
+    read->claim = (struct ath_kube_claim){ 0 };
     if (!has_gpus && pod->state != PENDING && !is_sure_now(cache, pod))
         return;
     detach(cache, pod); /* with the wish that was counted */
@@ -442,29 +472,79 @@ static int take_node(struct ath_kube_cache *cache, const json_t *object, struct 
     return status;
 }
 
+/* Returns the index of a quota, or the count of all. */
+static size_t quota_named(const struct ath_kube_cache *cache, const char *space, const char *name)
+{
+    size_t i = 0;
+    while (i < cache->quota_count && (strcmp(cache->quotas[i].facts.space, space) != 0 ||
+                                      strcmp(cache->quotas[i].facts.name, name) != 0))
+        i++;
+    return i;
+}
+
+static int take_quota(struct ath_kube_cache *cache, const json_t *object, struct ath_err *err)
+{
+    struct ath_kube_quota facts;
+    int status = ath_kube_quota_read(object, &facts, err);
+
+    if (status)
+        return status;
+    if (facts.fault)
+        status = ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, "the ComputeQuota '%s': %s",
+                             facts.name, facts.fault);
+    pthread_mutex_lock(&cache->lock);
+    size_t index = quota_named(cache, facts.space, facts.name);
+    struct quota *quota = index < cache->quota_count
+                              ? &cache->quotas[index]
+                              : ath_push(&cache->quotas, &cache->quota_count, sizeof *quota);
+    ath_kube_quota_free(&quota->facts);
+    *quota = (struct quota){ facts, cache->generations[ATH_KUBE_QUOTAS] };
+    pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
 int ath_kube_cache_take(struct ath_kube_cache *cache, enum ath_kube_kind kind, const json_t *object,
                         struct ath_err *err)
 {
-    return kind == ATH_KUBE_PODS ? take_pod(cache, object, err) : take_node(cache, object, err);
+    static int (*const takers[ATH_KUBE_KINDS])(struct ath_kube_cache *, const json_t *,
+                                               struct ath_err *) = { take_node, take_pod,
+                                                                     take_quota };
+    return takers[kind](cache, object, err);
+}
+
+/* Drops a node that was deleted, except what pods have of it. */
+static void forget_node(struct ath_kube_cache *cache, const char *name)
+{
+    struct node *node = find_node(cache, name);
+    if (!node)
+        return;
+    forget_facts(cache, node);
+    recount(node);
+    tidy_node(cache, node);
+}
+
+static void forget_quota(struct ath_kube_cache *cache, const char *space, const char *name)
+{
+    size_t index = quota_named(cache, space, name);
+    if (index < cache->quota_count)
+        drop_quota(cache, index);
 }
 
 void ath_kube_cache_drop(struct ath_kube_cache *cache, enum ath_kube_kind kind,
                          const json_t *object)
 {
     const json_t *metadata = json_object_get(object, "metadata");
-    const char *key = kind == ATH_KUBE_PODS ? ath_kube_text(metadata, "uid", ATH_KUBE_UID_MAX)
-                                            : ath_kube_text(metadata, "name", ATH_KUBE_NAME_MAX);
-    if (!key)
-        return;
+    const char *name = ath_kube_text(metadata, "name", ATH_KUBE_NAME_MAX);
+    const char *space = ath_kube_text(metadata, "namespace", ATH_KUBE_NAME_MAX);
+    const char *uid = ath_kube_text(metadata, "uid", ATH_KUBE_UID_MAX);
+
     pthread_mutex_lock(&cache->lock);
-    struct node *node = kind == ATH_KUBE_NODES ? find_node(cache, key) : NULL;
-    if (kind == ATH_KUBE_PODS)
-        forget_pod(cache, find_pod(cache, key));
-    if (node) {
-        forget_facts(cache, node);
-        recount(node);
-        tidy_node(cache, node);
-    }
+    if (kind == ATH_KUBE_PODS && uid)
+        forget_pod(cache, find_pod(cache, uid));
+    if (kind == ATH_KUBE_NODES && name)
+        forget_node(cache, name);
+    if (kind == ATH_KUBE_QUOTAS && name && space)
+        forget_quota(cache, space, name);
     pthread_mutex_unlock(&cache->lock);
 }
 
@@ -561,7 +641,48 @@ static bool takes_elsewhere(const struct ath_kube_wish *wish, const struct pod *
     return wish->is_anywhere && !is_placed(last);
 }
 
+/* ---- quotas ---- */
+
+/* Adds what the pods have that a quota counts, except one pod. */
+static void count_used(const struct ath_kube_cache *cache, const struct ath_kube_quota *quota,
+                       const char *except, int64_t used[ATH_KUBE_AMOUNTS])
+{
+    ATH_MAP_EACH(&cache->pods, at)
+    {
+        const struct pod *pod = (const struct pod *)*at;
+        if (is_placed(pod) && strcmp(pod->uid, except) != 0 &&
+            ath_kube_quota_concerns(quota, &pod->claim))
+            ath_kube_amounts_add(&pod->wish, used);
+    }
+}
+
+/* Returns why a quota does not allow a pod, or NULL. The caller frees the text. */
+static char *over_quota(const struct ath_kube_cache *cache, const char *uid,
+                        const struct ath_kube_claim *claim, const struct ath_kube_wish *wish)
+{
+    char *why = NULL;
+
+    for (size_t i = 0; !why && i < cache->quota_count; i++) {
+        const struct ath_kube_quota *quota = &cache->quotas[i].facts;
+        int64_t used[ATH_KUBE_AMOUNTS] = { 0 };
+        if (!ath_kube_quota_concerns(quota, claim))
+            continue;
+        count_used(cache, quota, uid, used);
+        why = ath_kube_quota_refusal(quota, wish, used);
+    }
+    return why;
+}
+
 /* ---- requests ---- */
+
+/* Sets the opinion about all nodes. */
+static void refuse_all(const char *why, size_t count, bool wants_reasons,
+                       struct ath_kube_opinion *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (struct ath_kube_opinion){ .is_hopeless = true,
+                                            .why = wants_reasons ? ath_xstrdup(why) : NULL };
+}
 
 void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
                           const char *const *names, size_t count, bool wants_reasons,
@@ -574,6 +695,13 @@ void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_po
 
     pthread_mutex_lock(&cache->lock);
     const struct pod *last = find_pod(cache, pod->uid);
+    ath_auto_free char *over =
+        is_placed(last) ? NULL : over_quota(cache, pod->uid, &pod->claim, &pod->wish);
+    if (over) {
+        pthread_mutex_unlock(&cache->lock);
+        refuse_all(over, count, wants_reasons, out);
+        return;
+    }
     if (takes_elsewhere(&pod->wish, last))
         find_elsewhere(cache, &pod->wish, &elsewhere);
     for (size_t i = 0; i < count; i++) {
@@ -686,6 +814,10 @@ static int reserve(struct ath_kube_cache *cache, const char *uid, const char *na
         set_state(cache, pod, RESERVED);
         return 0;
     }
+    ath_auto_free char *over =
+        is_placed(pod) ? NULL : over_quota(cache, uid, &pod->claim, &pod->wish);
+    if (over)
+        return ath_err_set(err, -EBUSY, ATH_E_BUSY, "%s", over);
     bool fits = judge(chosen.node, name, pod, &pod->wish, &chosen.verdict, &why);
     if (!fits && takes_elsewhere(&pod->wish, pod)) {
         find_elsewhere(cache, &pod->wish, &chosen);

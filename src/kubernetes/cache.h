@@ -1,6 +1,6 @@
 /*
  * The extender's knowledge of the cluster: ComputeNodes, the pods that ask for GPUs, which GPUs
- * pods have, and reservations for pods that are being bound.
+ * pods have, reservations for pods that are being bound, and ComputeQuotas.
  *
  * A pod has GPUs on its node from its reservation until it is over or deleted, or until the API
  * server has refused the binding. If the answer to a binding is lost, the pod keeps the GPUs until
@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "kubernetes/judge.h"
 
-enum ath_kube_kind { ATH_KUBE_NODES, ATH_KUBE_PODS, ATH_KUBE_KINDS };
+enum ath_kube_kind { ATH_KUBE_NODES, ATH_KUBE_PODS, ATH_KUBE_QUOTAS, ATH_KUBE_KINDS };
 
 struct ath_kube_cache;
 
@@ -34,7 +34,7 @@ void ath_kube_cache_begin(struct ath_kube_cache *cache, enum ath_kube_kind kind)
 void ath_kube_cache_end(struct ath_kube_cache *cache, enum ath_kube_kind kind);
 
 /* Takes an object that is new or has changed. Returns 0, or a negative errno with err if the object
- * has a fault; a node then takes no pods. */
+ * has a fault; a node then takes no pods, and a quota allows none. */
 int ath_kube_cache_take(struct ath_kube_cache *cache, enum ath_kube_kind kind, const json_t *object,
                         struct ath_err *err);
 
@@ -63,7 +63,8 @@ struct ath_kube_opinion {
     int score; /* 0 to 10 */
 };
 
-/* Judges nodes by their names for a pod, and scores those that fit. If a binding of the pod may be
+/* Judges nodes by their names for a pod, and scores those that fit. No node fits a pod that a quota
+ * does not allow. If a binding of the pod may be
  * on its way, only the node of that binding fits. out: an opinion for each node; why stays NULL
  * unless wants_reasons. */
 void ath_kube_cache_judge(struct ath_kube_cache *cache, const struct ath_kube_pod *pod,
@@ -85,8 +86,8 @@ void ath_kube_place_free(struct ath_kube_place *place);
  * Reserves GPUs for a pod on a node: the node's, or else those of another node if the pod takes
  * them. One of the three functions below must follow. Returns 0;
  * -ENOENT with err if the cache does not know the pod or it asks for no GPU; -EBUSY with err if the
- * node does not fit (any more), or the pod has a reservation or GPUs. If the answer to a binding to
- * the same node was lost, the pod gets the same GPUs again.
+ * node does not fit (any more), a quota does not allow the pod, or the pod has a reservation or
+ * GPUs. If the answer to a binding to the same node was lost, the pod gets the same GPUs again.
  */
 int ath_kube_cache_reserve(struct ath_kube_cache *cache, const char *uid, const char *node,
                            struct ath_kube_place *out, struct ath_err *err);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "kubernetes/pod.h"
+#include "kubernetes/quota.h"
 
 /* The annotations that the extender writes with a binding. */
 static const char *const protected_names[] = {
@@ -119,6 +120,19 @@ static char *check_node(const struct ath_kube_guard *guard, const struct ath_kub
                          name ? name : "");
 }
 
+/* ---- ComputeQuotas ---- */
+
+static char *check_quota(const struct ath_kube_guard *guard, const struct ath_kube_review *review)
+{
+    ATH_AUTO(ath_kube_quota) quota = { 0 };
+    struct ath_err err = { 0 };
+    (void)guard;
+
+    if (ath_kube_quota_read(review->object, &quota, &err))
+        return ath_xstrdup(err.message);
+    return quota.fault ? ath_xstrdup(quota.fault) : NULL;
+}
+
 /* ---- rules ---- */
 
 static const struct rule {
@@ -132,6 +146,8 @@ static const struct rule {
     { "bindings", "", "CREATE", check_binding }, /* the older form of a binding */
     { "computenodes", NULL, "CREATE", check_node },
     { "computenodes", NULL, "UPDATE", check_node },
+    { "computequotas", "", "CREATE", check_quota },
+    { "computequotas", "", "UPDATE", check_quota },
 };
 
 char *ath_kube_guard_check(const struct ath_kube_guard *guard, const struct ath_kube_review *review)

@@ -6,6 +6,7 @@
  *     bindings           annotations of a binding only from the extender
  *     ComputeNodes       from an agent only that of its own node, if the API server tells the node
  *                        of the agent (since Kubernetes 1.30)
+ *     ComputeQuotas      without faults
  */
 #pragma once
 #include "kubernetes/review.h"

@@ -18,6 +18,7 @@ libadmin_a_SOURCES += \
 	src/kubernetes/manifests.c src/kubernetes/manifests.h \
 	src/kubernetes/pod.c src/kubernetes/pod.h \
 	src/kubernetes/quantity.c src/kubernetes/quantity.h \
+	src/kubernetes/quota.c src/kubernetes/quota.h \
 	src/kubernetes/report.c src/kubernetes/report.h \
 	src/kubernetes/review.c src/kubernetes/review.h \
 	src/kubernetes/scheduler.c src/kubernetes/scheduler.h \

@@ -38,6 +38,16 @@ void ath_kube_wish_copy(const struct ath_kube_wish *wish, struct ath_kube_wish *
     out->preferred_model = ath_xstrdup(wish->preferred_model);
 }
 
+void ath_kube_claim_free(struct ath_kube_claim *claim)
+{
+    if (!claim)
+        return;
+    free(claim->space);
+    free(claim->priority);
+    json_decref(claim->labels);
+    *claim = (struct ath_kube_claim){ 0 };
+}
+
 void ath_kube_pod_free(struct ath_kube_pod *pod)
 {
     if (!pod)
@@ -47,6 +57,7 @@ void ath_kube_pod_free(struct ath_kube_pod *pod)
     free(pod->uid);
     free(pod->node);
     free(pod->gpu_node);
+    ath_kube_claim_free(&pod->claim);
     ath_kube_wish_free(&pod->wish);
     ath_texts_free(&pod->gpus);
     *pod = (struct ath_kube_pod){ 0 };
@@ -293,6 +304,19 @@ static void read_gpus(const char *list, struct ath_texts *out)
 
 /* ---- the pod ---- */
 
+static void read_claim(const json_t *pod, struct ath_kube_claim *out)
+{
+    const json_t *metadata = json_object_get(pod, "metadata");
+    const json_t *labels = json_object_get(metadata, "labels");
+
+    *out = (struct ath_kube_claim){
+        .space = ath_xstrdup(ath_kube_text(metadata, "namespace", ATH_KUBE_NAME_MAX)),
+        .priority = ath_xstrdup(
+            ath_kube_text(json_object_get(pod, "spec"), "priorityClassName", ATH_KUBE_NAME_MAX)),
+        .labels = json_is_object(labels) ? json_deep_copy(labels) : NULL,
+    };
+}
+
 int ath_kube_pod_read(const json_t *json, struct ath_kube_pod *out, struct ath_err *err)
 {
     const json_t *metadata = json_object_get(json, "metadata");
@@ -317,6 +341,7 @@ int ath_kube_pod_read(const json_t *json, struct ath_kube_pod *out, struct ath_e
     out->gpu_node =
         ath_xstrdup(ath_kube_text(annotations, ATH_KUBE_GPU_NODE_ANNOTATION, ATH_KUBE_NAME_MAX));
     out->is_over = phase && (!strcmp(phase, "Succeeded") || !strcmp(phase, "Failed"));
+    read_claim(json, &out->claim);
     if (gpus)
         read_gpus(gpus, &out->gpus);
     return read_wish(spec, annotations, &out->wish, err);

@@ -51,6 +51,13 @@ struct ath_kube_wish {
     const struct ath_gpu_model *model_row, *preferred_row; /* of the table; NULL: not there */
 };
 
+/* A pod as quotas see it. */
+struct ath_kube_claim {
+    char *space;
+    char *priority; /* the name of its priority class; NULL: none */
+    json_t *labels; /* NULL: none */
+};
+
 /* Owns its texts. */
 struct ath_kube_pod {
     char *name, *space, *uid; /* space: the namespace */
@@ -58,12 +65,14 @@ struct ath_kube_pod {
     char *gpu_node;           /* that has its GPUs; NULL: the same */
     int priority;             /* a larger one may evict a smaller one */
     bool is_over;             /* Succeeded or Failed */
+    struct ath_kube_claim claim;
     struct ath_kube_wish wish;
     struct ath_texts gpus; /* of the annotation */
 };
 
 void ath_kube_wish_free(struct ath_kube_wish *wish);
 void ath_kube_wish_copy(const struct ath_kube_wish *wish, struct ath_kube_wish *out);
+void ath_kube_claim_free(struct ath_kube_claim *claim);
 void ath_kube_pod_free(struct ath_kube_pod *pod);
 
 /*

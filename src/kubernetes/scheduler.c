@@ -113,6 +113,11 @@ int ath_kube_scheduler_start(int listener, const struct ath_metrics_web *web,
           .selector = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed",
           .cache = extender->cache,
           .kind = ATH_KUBE_PODS },
+        { .api = api,
+          .path = "/apis/aitherion.io/v1alpha1/computequotas",
+          .cache = extender->cache,
+          .kind = ATH_KUBE_QUOTAS,
+          .is_optional = true },
     };
     for (size_t i = 0; i < ATH_KUBE_KINDS; i++) {
         int status = start_watch(&watches[i], err);

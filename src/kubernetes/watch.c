@@ -23,6 +23,7 @@ enum {
     WAIT_MS = 100, /* after the first failure; then twice as long each time */
     WAIT_MS_MAX = 30 * 1000,
     WAITS = 9,
+    UNKNOWN_KIND = 1,
     PATIENCE = 5, /* failures until a list is made again, whatever the reason is */
 };
 
@@ -129,6 +130,8 @@ static int fetch_page(struct ath_kube_watch *watch, struct page *page, int *retr
     };
     int status = watch->api->call(watch->api->self, &call, &reply, err);
     *retry_after_s = reply.retry_after_s;
+    if (!status && reply.status == 404 && watch->is_optional)
+        return UNKNOWN_KIND;
     if (!status && reply.status != 200)
         status = refuse(watch, &reply, err);
     return status ? status : read_page(watch, &reply, page, err);
@@ -142,12 +145,13 @@ static int list(struct ath_kube_watch *watch, int *retry_after_s, struct ath_err
     ath_kube_cache_begin(watch->cache, watch->kind);
     for (int i = 0; !status && (!i || page.next); i++)
         status = i < PAGES_MAX ? fetch_page(watch, &page, retry_after_s, err) : garbled(watch, err);
-    if (status)
+    if (status && status != UNKNOWN_KIND)
         return status;
     ath_kube_cache_end(watch->cache, watch->kind);
-    set_version(watch, page.version);
     watch->lists++;
-    return 0;
+    if (!status)
+        set_version(watch, page.version);
+    return status;
 }
 
 /* ---- watches ---- */
@@ -278,8 +282,9 @@ unsigned int ath_kube_watch_step(struct ath_kube_watch *watch, struct ath_err *e
         watch->version ? follow(watch, &retry_after_s, err) : list(watch, &retry_after_s, err);
     if (!status)
         watch->failures = 0;
-    if (status >
-        0) /* an empty watch: a server that ends each at once must not be asked all the time */
-        return WAIT_MS;
+    /* An empty watch: a server that ends each at once must not be asked all the time. Or a kind
+     * that the server does not know yet. */
+    if (status > 0)
+        return watch->version ? WAIT_MS : WAIT_MS_MAX;
     return status ? wait_after(watch, retry_after_s) : 0;
 }

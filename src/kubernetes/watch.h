@@ -17,6 +17,7 @@ struct ath_kube_watch {
     const char *selector; /* of the query: "fieldSelector=..."; NULL: none */
     struct ath_kube_cache *cache;
     enum ath_kube_kind kind;
+    bool is_optional; /* a server that does not know the kind (404) has no objects of it */
 
     char *version;                  /* of the last object; NULL: a list is due */
     bool has_no_bookmarks;          /* the server cannot send them */

@@ -9,6 +9,7 @@ import urllib.parse
 
 PODS = "/api/v1/pods"
 NODES = "/apis/aitherion.io/v1alpha1/computenodes"
+QUOTAS = "/apis/aitherion.io/v1alpha1/computequotas"
 HOSTS = "/api/v1/nodes"  # the objects of kind Node
 
 
@@ -32,7 +33,7 @@ class Cluster:
         self.changed = threading.Condition()
         self.version = 1
         self.oldest = 0  # versions before this one are gone: 410
-        self.objects = {PODS: {}, NODES: {}, HOSTS: {}}
+        self.objects = {PODS: {}, NODES: {}, QUOTAS: {}, HOSTS: {}}
         self.events = []  # (version, path, event)
         self.leases = {}  # by path
         self.faults = []  # what the next requests get: a status of HTTP, or bytes instead of an answer

@@ -167,7 +167,8 @@ class Objects(unittest.TestCase):
         rules = {(resource, operation) for item in self.items if item["kind"] == "ValidatingWebhookConfiguration" for hook in item["webhooks"]
                  for rule in hook["rules"] for resource in rule["resources"] for operation in rule["operations"]}
         self.assertEqual(rules, {("pods", "CREATE"), ("pods", "UPDATE"), ("pods/binding", "CREATE"), ("bindings", "CREATE"), ("computenodes", "CREATE"),
-                                 ("computenodes", "UPDATE"), ("computenodes/status", "CREATE"), ("computenodes/status", "UPDATE")})
+                                 ("computenodes", "UPDATE"), ("computenodes/status", "CREATE"), ("computenodes/status", "UPDATE"),
+                                 ("computequotas", "CREATE"), ("computequotas", "UPDATE")})
 
     def test_yaml_has_the_same_objects(self):
         text = harness.run("kubernetes", "manifests", *WORDS).stdout

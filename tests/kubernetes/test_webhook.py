@@ -246,6 +246,14 @@ class Validating(Base):
                                                    userInfo={"username": user, "extra": extra})
                     self.assertEqual(refusal is not None, is_refused)
 
+    def test_quotas(self):
+        for spec, why in (({"hard": {"gpu": 8}}, None), ({"hard": {"gpus": 8}}, "'gpus' cannot be limited"), ({"hard": {}}, "'spec.hard' limits nothing")):
+            for operation in ("CREATE", "UPDATE"):
+                refusal = self.webhook.refusal(operation=operation, resource={"resource": "computequotas"},
+                                               object={"metadata": {"name": "q", "namespace": "team-a"}, "spec": spec})
+                self.assertEqual(refusal is None, why is None)
+                self.assertIn(why or "", refusal or "")
+
     def test_other_objects_are_allowed(self):
         self.assertIsNone(self.webhook.refusal(resource={"resource": "services"}, object={"metadata": {"annotations": {"aitherion.io/gpus": "x"}}}))
         self.assertIsNone(self.webhook.refusal(operation="DELETE", oldObject=self.pod({"aitherion.io/gpus": "x"})))

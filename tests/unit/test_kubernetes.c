@@ -753,6 +753,7 @@ TEST(a_list_drops_what_it_lacks)
     ath_kube_cache_count(cache, &counts);
     ck_assert_uint_eq(counts.nodes, 1);
     ck_assert_uint_eq(counts.gpus_used, 3);
+    begin_and_end(ATH_KUBE_QUOTAS);
     ck_assert(ath_kube_cache_is_ready(cache));
 }
 

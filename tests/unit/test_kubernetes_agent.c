@@ -1,4 +1,5 @@
-/* The facts that an agent publishes of a machine, and how often it tries an API server that fails. */
+/* The facts that an agent publishes of a machine, and how often it tries an API server that fails.
+ */
 #include "config.h"
 
 #include <errno.h>
