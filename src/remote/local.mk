@@ -36,10 +36,15 @@ REMOTE_TRANSPORT = \
 REMOTE_UDP = \
 	src/remote/udp/batch.c src/remote/udp/batch.h \
 	src/remote/udp/carrier.c src/remote/udp/carrier.h \
+	src/remote/udp/carrier_channels.c \
+	src/remote/udp/carrier_open.c \
+	src/remote/udp/carrier_state.h \
+	src/remote/udp/carrier_work.c \
 	src/remote/udp/congestion.c src/remote/udp/congestion.h \
 	src/remote/udp/crc32c.c src/remote/udp/crc32c.h \
 	src/remote/udp/datagram.c src/remote/udp/datagram.h \
-	src/remote/udp/flow.h \
+	src/remote/udp/flow.c src/remote/udp/flow.h \
+	src/remote/udp/flow_loss.c \
 	src/remote/udp/flow_receive.c \
 	src/remote/udp/flow_send.c src/remote/udp/flow_state.h \
 	src/remote/udp/path_mtu.c src/remote/udp/path_mtu.h
@@ -94,5 +99,5 @@ libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_UDP) $(REMOTE_
 	src/base/text.c src/base/text.h
 
 # The tests of flows move gigabytes through these in simulated time.
-src/remote/udp/congestion.o src/remote/udp/crc32c.o src/remote/udp/datagram.o src/remote/udp/flow_receive.o src/remote/udp/flow_send.o \
+src/remote/udp/congestion.o src/remote/udp/crc32c.o src/remote/udp/datagram.o src/remote/udp/flow.o src/remote/udp/flow_loss.o src/remote/udp/flow_receive.o src/remote/udp/flow_send.o \
 	tests/unit/test_udp.o: CFLAGS := $(WALKING_CFLAGS)

@@ -1,5 +1,5 @@
-/* The state of flow.h, for its own files: flow_send.c has the sender, flow_receive.c the receiver.
- */
+/* The state of flow.h, for its own files: flow_send.c and flow_loss.c have the sender,
+ * flow_receive.c the receiver. */
 #pragma once
 #include "remote/udp/congestion.h"
 #include "remote/udp/flow.h"
@@ -8,7 +8,11 @@
 enum {
     FLOW_SENT_MAX = ATH_NUMBERS_KEPT / 2, /* datagrams that the sender waits for */
     FLOW_SPANS_MAX = 256,                 /* pieces of the stream behind a gap */
+    FLOW_REORDERING_FIRST = 3,            /* later datagrams (RFC 9002, 6.1.1) */
 };
+
+#define FLOW_IDLE_NS INT64_C(4000000000)     /* after so long without bytes the peer is asked */
+#define FLOW_TRIP_FIRST_NS INT64_C(50000000) /* of a round trip, until one is measured */
 
 /* A datagram that was sent. */
 enum flow_sent_state {
@@ -79,14 +83,38 @@ struct ath_flow {
     uint8_t ack[ATH_ACK_BYTES_MAX];
 };
 
-/* flow_send.c */
+/* ---- flow_loss.c ---- */
+
 void ath_flow_take_ack(struct ath_flow *flow, const struct ath_datagram *datagram, int64_t now_ns);
 
-/* flow_receive.c */
+/* Finds what is lost, or has timed out, as time passes. Sets the flow's failure if the peer is
+ * dead. */
+void ath_flow_pass(struct ath_flow *flow, int64_t now_ns);
+
+/* Whether something waits for the peer: bytes, or the room to send them. */
+bool ath_flow_waits(const struct ath_flow *flow);
+
+/* Returns when a flow that waits times out. */
+int64_t ath_flow_timeout_at(const struct ath_flow *flow);
+
+void ath_flow_advance_oldest(struct flow_sender *sender);
+
+/* ---- flow_receive.c ---- */
+
 bool ath_flow_owes_ack(const struct ath_flow *flow, int64_t now_ns);
 int64_t ath_flow_ack_when(const struct ath_flow *flow);
 void ath_flow_make_ack(struct ath_flow *flow, struct ath_datagram *out, int64_t now_ns);
 uint64_t ath_flow_limit(const struct ath_flow *flow);
+
+static inline struct flow_sent *flow_sent_of(struct flow_sender *sender, uint64_t number)
+{
+    return &sender->sent[number % FLOW_SENT_MAX];
+}
+
+static inline int64_t flow_trip_of(const struct flow_sender *sender)
+{
+    return sender->trip_ns ? sender->trip_ns : FLOW_TRIP_FIRST_NS;
+}
 
 static inline size_t ath_flow_place(const struct ath_flow *flow, uint64_t offset)
 {
