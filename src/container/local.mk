@@ -25,6 +25,7 @@ libadmin_a_SOURCES += \
 	src/container/engine/docker_survey.c \
 	src/container/engine/docker_work.c \
 	src/container/engine/engine.c src/container/engine/engine.h \
+	src/container/engine/engine_words.c \
 	src/container/engine/kinds.h \
 	src/container/engine/node.c \
 	src/container/engine/process_clean.c \

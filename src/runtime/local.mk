@@ -34,6 +34,9 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/board_books.c src/runtime/board_books.h \
 	src/runtime/clients.c src/runtime/clients.h \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
+	src/runtime/control_answer_changes.c \
+	src/runtime/control_answer_parts.h \
+	src/runtime/control_answer_sessions.c \
 	src/runtime/datagrams.c src/runtime/datagrams.h \
 	src/runtime/devices.c src/runtime/devices.h \
 	src/runtime/driver_library.c src/runtime/driver_library.h \
