@@ -200,6 +200,8 @@ libadmin_a_SOURCES += \
 	src/cli/tui/pane.c src/cli/tui/pane.h \
 	src/cli/tui/screen_faults.c \
 	src/cli/tui/screen_place.c \
+	src/cli/tui/screen_macvlan.c \
+	src/cli/tui/screen_main.c \
 	src/cli/tui/screen_numa.c \
 	src/cli/tui/screen_roce.c \
 	src/cli/tui/screen_access.c \
