@@ -1,9 +1,6 @@
 /* Checks of how runtimes run, and whether they are what the document says. */
 #include "config.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"

@@ -4,10 +4,7 @@
 
 #include "runtime/control_answer_parts.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/unknown.h"
 #include "nvml/server/server.h"

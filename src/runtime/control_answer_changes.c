@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "runtime/claims.h"
 #include "runtime/session_report.h"
 
 enum { END_WAIT_MS = 8000 }; /* the driver takes seconds for a GPU full of memory */

@@ -1,4 +1,4 @@
-/* Answers about sessions: their list and their figures, as far as the client may see them. */
+/* Answers about sessions that the client may see: their list and their figures. */
 #include "config.h"
 
 #include "runtime/control_answer_parts.h"

@@ -4,7 +4,6 @@
 #include "runtime/gpu_sampler_state.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

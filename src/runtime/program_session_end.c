@@ -4,7 +4,6 @@
 #include "runtime/program_session_state.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
