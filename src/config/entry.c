@@ -1,4 +1,4 @@
-/* Entries by name. */
+/* Finds NUMA entries of the document by the names that users write: 1, numa1, aitherion-numa1. */
 #include "config.h"
 
 #include "config/entry.h"

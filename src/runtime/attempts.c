@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum { ONE = 1000, FULL = ATH_ATTEMPTS_MOST * ONE };
+enum { ONE = 1000, FULL = ATH_ATTEMPTS_MOST * ONE }; /* thousandths of an attempt */
 
 /* The finalizer of MurmurHash3, which spreads each bit over all others. */
 static uint64_t mix(uint64_t value)

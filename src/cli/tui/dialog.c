@@ -108,7 +108,7 @@ static void draw_hints(struct ath_tui *tui, const struct box *box, enum ath_key_
 
 /* ---- a message ---- */
 
-struct word {
+struct message {
     const char *title, *text;
     int first; /* line that is shown first, if not all of them fit */
     int page;  /* lines that fit; as many as there are: all of them */
@@ -124,40 +124,40 @@ static const char *from_line(const char *text, int line)
 }
 
 /* A text that does not fit scrolls by whole lines, and says so in its last row. */
-static void draw_word(struct ath_tui *tui, void *data)
+static void draw_message(struct ath_tui *tui, void *data)
 {
-    struct word *word = data;
-    int columns = at_most(widest_line(word->text), room_for(tui));
-    word->lines = ath_tui_text_rows(word->text, columns);
-    struct box box = draw_box(tui, word->title, word->lines, columns);
-    bool is_cut = box.rows < word->lines;
+    struct message *message = data;
+    int columns = at_most(widest_line(message->text), room_for(tui));
+    message->lines = ath_tui_text_rows(message->text, columns);
+    struct box box = draw_box(tui, message->title, message->lines, columns);
+    bool is_cut = box.rows < message->lines;
 
-    word->page = is_cut ? box.rows - 1 : box.rows;
-    word->first = at_most(word->first, word->lines - word->page);
-    word->first = word->first < 0 ? 0 : word->first;
-    ath_tui_draw_text(tui, box.row, box.column, box.row + word->page, box.columns, ATH_ROLE_PLAIN,
-                      from_line(word->text, word->first));
+    message->page = is_cut ? box.rows - 1 : box.rows;
+    message->first = at_most(message->first, message->lines - message->page);
+    message->first = message->first < 0 ? 0 : message->first;
+    ath_tui_draw_text(tui, box.row, box.column, box.row + message->page, box.columns,
+                      ATH_ROLE_PLAIN, from_line(message->text, message->first));
     if (is_cut)
-        ath_screen_put(tui->terminal, box.row + word->page, box.column, box.columns, ATH_ROLE_DIM,
-                       false, _("Up, Down: scroll   other keys: close"));
+        ath_screen_put(tui->terminal, box.row + message->page, box.column, box.columns,
+                       ATH_ROLE_DIM, false, _("Up, Down: scroll   other keys: close"));
 }
 
 /* Scrolls a text that does not fit. Returns false if the key closes the box. */
-static bool scroll(struct word *word, enum ath_action action)
+static bool scroll(struct message *message, enum ath_action action)
 {
     const struct {
         enum ath_action action;
         int lines;
     } steps[] = { { ATH_ACTION_UP, -1 },
                   { ATH_ACTION_DOWN, 1 },
-                  { ATH_ACTION_PAGE_UP, -word->page },
-                  { ATH_ACTION_PAGE_DOWN, word->page },
+                  { ATH_ACTION_PAGE_UP, -message->page },
+                  { ATH_ACTION_PAGE_DOWN, message->page },
                   { ATH_ACTION_WHEEL_UP, -ATH_WHEEL_ROWS },
                   { ATH_ACTION_WHEEL_DOWN, ATH_WHEEL_ROWS } };
 
-    for (size_t i = 0; word->page < word->lines && i < ATH_COUNT(steps); i++)
+    for (size_t i = 0; message->page < message->lines && i < ATH_COUNT(steps); i++)
         if (steps[i].action == action) {
-            word->first += steps[i].lines;
+            message->first += steps[i].lines;
             return true;
         }
     return false;
@@ -165,12 +165,12 @@ static bool scroll(struct word *word, enum ath_action action)
 
 void ath_dialog_say(struct ath_tui *tui, const char *title, const char *text)
 {
-    struct word word = { .title = title, .text = text };
-    struct ath_tui_frame frame = { .draw = draw_word, .data = &word };
+    struct message message = { .title = title, .text = text };
+    struct ath_tui_frame frame = { .draw = draw_message, .data = &message };
     int key;
 
     ath_tui_push(tui, &frame);
-    while (scroll(&word, ath_tui_key(tui, ATH_IN_DIALOG, -1, &key)))
+    while (scroll(&message, ath_tui_key(tui, ATH_IN_DIALOG, -1, &key)))
         ;
     ath_tui_pop(tui);
 }

@@ -1,4 +1,4 @@
-/* The works of a chain: their requests, and their answers. */
+/* The works of a chain: make_NAME() makes the request of a work, end_NAME() takes its answer. */
 #include "config.h"
 
 #include "container/engine/docker_chain.h"

@@ -27,7 +27,7 @@ struct entry {
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct ath_map entries = ATH_MAP(12);
 static size_t entry_count, stale_count; /* of all entries; of those that no longer count */
-static uint64_t age;
+static uint64_t age;                    /* grows with each call that makes answers stale */
 static struct {
     uint64_t age;
     size_t count; /* of the entries that count */
