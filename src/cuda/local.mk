@@ -5,6 +5,7 @@ CUDA_COMMON = \
 	src/cuda/common/byte_mask.h \
 	src/cuda/common/copy_box.h \
 	src/cuda/common/memory_token.h \
+	src/cuda/common/open_result.h \
 	src/cuda/common/promise.h \
 	src/cuda/common/bytes.c src/cuda/common/bytes.h \
 	src/cuda/common/call_side.c src/cuda/common/call_side.h \

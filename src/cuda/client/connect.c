@@ -17,6 +17,7 @@
 #include "cuda/client/client.h"
 #include "cuda/client/instance.h"
 #include "cuda/client/link.h"
+#include "cuda/common/open_result.h"
 #include "remote/session/open.h"
 #include "remote/session/recovery.h"
 #include "remote/session/wishes.h"
@@ -194,24 +195,6 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     return 0;
 }
 
-static CUresult result_of_open(int status)
-{
-    switch (status) {
-    case -ENODEV:
-    case -ENOTSUP:
-    case -EREMOTEIO:
-        return CUDA_ERROR_NO_DEVICE;
-    case -EACCES:
-    case -ENOKEY:
-    case -EPERM:
-        return CUDA_ERROR_NOT_PERMITTED;
-    case -ENOMEM:
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    default:
-        return CUDA_ERROR_SYSTEM_NOT_READY;
-    }
-}
-
 static CUresult open_server(struct ath_cuda_link **out_link)
 {
     struct ath_err err = { 0 };
@@ -220,7 +203,7 @@ static CUresult open_server(struct ath_cuda_link **out_link)
         return CUDA_SUCCESS;
     if (!ath_client_is_disabled())
         ath_client_complain(&err);
-    return result_of_open(status);
+    return ath_cuda_result_of_open(status);
 }
 
 /* Registers the opener when the library is loaded. */

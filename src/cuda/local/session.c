@@ -9,6 +9,7 @@
 
 #include "base/i18n.h"
 #include "base/log.h"
+#include "cuda/common/open_result.h"
 #include "cuda/local/connection.h"
 #include "cuda/local/local.h"
 #include "cuda/local/remote_books.h"
@@ -17,24 +18,6 @@
 #include "runtime/part/part.h"
 #include "runtime/quota/quota.h"
 #include "turns/private_page.h"
-
-static CUresult result_of(int status)
-{
-    switch (status) {
-    case 0:
-        return CUDA_SUCCESS;
-    case -ENODEV:
-    case -ENOTSUP:
-    case -EREMOTEIO:
-        return CUDA_ERROR_NO_DEVICE;
-    case -EACCES:
-    case -ENOKEY:
-    case -EPERM:
-        return CUDA_ERROR_NOT_PERMITTED;
-    default:
-        return CUDA_ERROR_SYSTEM_NOT_READY;
-    }
-}
 
 static void say_free_passing(void *unused)
 {
@@ -145,5 +128,5 @@ CUresult ath_local_open(void)
     is_tried = true;
     int status = outcome;
     pthread_mutex_unlock(&lock);
-    return result_of(status);
+    return ath_cuda_result_of_open(status);
 }
