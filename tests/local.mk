@@ -190,8 +190,10 @@ check_PROGRAMS += tests/tools/edit_loop
 check_PROGRAMS += tests/tools/plan_show
 # tests/docker drives this program.
 check_PROGRAMS += tests/tools/docker_steps
+tests_tools_docker_steps_SOURCES = tests/tools/docker_steps.c tests/tools/steps.h
 # tests/docker and tests/vm start and stop nodes with this program.
 check_PROGRAMS += tests/tools/engine_steps
+tests_tools_engine_steps_SOURCES = tests/tools/engine_steps.c tests/tools/steps.h
 # tests/vm/macvlan.sh drives this program.
 check_PROGRAMS += tests/tools/macvlan_steps
 EXTRA_DIST += tests/vm tests/cross

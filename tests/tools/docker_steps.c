@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,37 +26,11 @@
 #include "container/docker/image.h"
 #include "container/docker/network.h"
 #include "container/docker/system.h"
-
-static volatile sig_atomic_t stop_signal;
-
-static void note_signal(int number)
-{
-    stop_signal = number;
-}
-
-static bool is_stopped(void *context)
-{
-    (void)context;
-    return stop_signal != 0;
-}
-
-static void print(json_t *json)
-{
-    ath_auto_free char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    printf("%s\n", text ? text : "no JSON");
-    fflush(stdout);
-    json_decref(json);
-}
+#include "steps.h"
 
 static json_t *text_or_null(const char *text)
 {
     return text ? json_string(text) : json_null();
-}
-
-static void print_failure(int status, const struct ath_err *err)
-{
-    print(json_pack("{s:s, s:i, s:s, s:s}", "error", ath_error_word(err->code), "status", status,
-                    "message", err->message, "hint", err->hint));
 }
 
 static int number_of(const char *variable, int missing)
@@ -99,7 +72,7 @@ static void note_http(void *context, struct ath_docker_batch *batch,
     (void)batch;
     (void)context;
     if (answer->status)
-        print_failure(answer->status, answer->err);
+        print(failure(answer->status, answer->err));
     else
         print(json_pack("{s:i}", "http", answer->http_status));
 }
@@ -228,7 +201,7 @@ static void go_on(void *context, struct ath_docker_batch *batch,
     struct ath_docker_request *request;
 
     if (answer->status) {
-        print_failure(answer->status, answer->err);
+        print(failure(answer->status, answer->err));
         return;
     }
     switch (chain->step++) {
@@ -508,7 +481,7 @@ static int repeat(struct ath_docker *docker, char **arguments, struct ath_err *e
     for (long i = 0; i < count; i++) {
         int status = ath_docker_ping(docker, 0, err);
         if (status)
-            print_failure(status, err);
+            print(failure(status, err));
         else
             ping(docker, arguments, err);
         usleep((useconds_t)pause_ms * 1000);
@@ -581,6 +554,6 @@ int main(int count, char **words)
     sigaction(SIGINT, &action, NULL);
     int status = run(step, words + 2, &err);
     if (status)
-        print_failure(status, &err);
+        print(failure(status, &err));
     return status != 0;
 }

@@ -17,8 +17,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +28,7 @@
 #include "base/unknown.h"
 #include "container/engine/engine.h"
 #include "numa/discover.h"
+#include "steps.h"
 
 struct words {
     const char *document, *owner;
@@ -38,39 +37,12 @@ struct words {
     size_t id_count;
 };
 
-static volatile sig_atomic_t stop_signal;
-
-static void note_signal(int number)
-{
-    stop_signal = number;
-}
-
-static bool is_stopped(void *context)
-{
-    (void)context;
-    return stop_signal != 0;
-}
-
-static void print(json_t *json)
-{
-    ath_auto_free char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    printf("%s\n", text ? text : "no JSON");
-    fflush(stdout);
-    json_decref(json);
-}
-
 static json_t *texts(const struct ath_texts *list)
 {
     json_t *out = json_array();
     for (size_t i = 0; i < list->count; i++)
         json_array_append_new(out, json_string(list->items[i]));
     return out;
-}
-
-static json_t *failure(int status, const struct ath_err *err)
-{
-    return json_pack("{s:s, s:i, s:s, s:s}", "error", ath_error_word(err->code), "status", status,
-                     "message", err->message, "hint", err->hint);
 }
 
 static int fail(int status, const struct ath_err *err)
