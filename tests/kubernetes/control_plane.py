@@ -20,23 +20,15 @@ LACKS = authority.LACKS or next((f"no {path}: run tests/kubernetes/build" for pa
 TOKENS = {"admin": ("admin", "system:masters"), "scheduler": ("system:kube-scheduler", ""), "extender": ("aitherion-extender", ""),
           "agent": ("aitherion-agent", "")}
 
-CRD = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "computenodes.aitherion.io"},
-       "spec": {"group": "aitherion.io", "scope": "Cluster", "names": {"plural": "computenodes", "singular": "computenode", "kind": "ComputeNode"},
-                "versions": [{"name": "v1alpha1", "served": True, "storage": True, "subresources": {"status": {}},
-                              "schema": {"openAPIV3Schema": {"type": "object", "properties": {
-                                  "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}}}]}}
-
-# The rights that docs/cluster.md gives to the extender and the agent.
-RULES = {
-    "aitherion-extender": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-                           {"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]},
-                           {"apiGroups": ["aitherion.io"], "resources": ["computenodes"], "verbs": ["list", "watch"]}],
-    "aitherion-agent": [{"apiGroups": ["aitherion.io"], "resources": ["computenodes"], "verbs": ["create"]},
-                        {"apiGroups": ["aitherion.io"], "resources": ["computenodes/status"], "verbs": ["patch"]},
-                        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]}],
-}
-LEASES = [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]}]
 RESOURCES = ("aitherion.io/gpu", "aitherion.io/gpu-memory", "aitherion.io/gpu-share")
+
+
+def manifests():
+    """The objects that `aitherion kubernetes manifests` prints, by kind and name."""
+    result = harness.run("kubernetes", "manifests", "--json", "--image", "none", "--kubernetes", "1.20.2")
+    if result.returncode:
+        raise AssertionError(result.stderr)
+    return {(item["kind"], item["metadata"]["name"]): item for item in json.loads(result.stdout)["items"]}
 
 
 class Refusal(Exception):
@@ -168,11 +160,15 @@ class ControlPlane:
 
     def prepare(self):
         """The kinds and the rights."""
-        self.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD)
-        for name, rules in RULES.items():
-            self.grant(name, rules)
-        self.grant("aitherion-extender", LEASES, "kube-system")
-        self.try_until("GET", "/apis/aitherion.io/v1alpha1/computenodes")
+        objects = manifests()
+        for (kind, _), item in objects.items():
+            if kind == "CustomResourceDefinition":
+                self.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", item)
+        for name in ("aitherion-extender", "aitherion-agent"):
+            self.grant(name, objects["ClusterRole", name]["rules"])
+        self.grant("aitherion-extender", objects["Role", "aitherion-extender"]["rules"], "kube-system")
+        for kind in ("computenodes", "computequotas"):
+            self.try_until("GET", f"/apis/aitherion.io/v1alpha1/{kind}")
         self.try_until("GET", "/api/v1/namespaces/default")
 
     def grant(self, user, rules, space=None):
