@@ -3,6 +3,7 @@
 
 The numbers that are printed are measured; no test depends on them.
 """
+import base64
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import apiserver  # noqa: E402
 import control_plane  # noqa: E402
 import harness  # noqa: E402
 from test_scheduler import Extender  # noqa: E402
+from test_webhook import Webhook  # noqa: E402
 
 MANY = 1000  # nodes
 
@@ -151,6 +153,113 @@ class Placing(Base):
         self.wait(lambda: "new" in self.plane.bound())
         self.assertNotIn("deletionTimestamp", self.plane.pod("keeps")["metadata"])
         self.await_bound(2)
+
+
+class Admission(Base):
+    """The objects of `aitherion kubernetes manifests`, and the webhook that they have the API server ask."""
+
+    def setUp(self):
+        super().setUp()
+        self.objects = control_plane.manifests()
+
+    def path_of(self, item):
+        """The path of the kind, by the list that the API server gives."""
+        version = item["apiVersion"]
+        base = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        resource = next(row for row in self.plane.ask("GET", base)["resources"] if row["kind"] == item["kind"] and "/" not in row["name"])
+        return base + (f"/namespaces/{item['metadata']['namespace']}" if resource["namespaced"] else "") + "/" + resource["name"]
+
+    def start_webhook(self):
+        web, (certificate, key) = self.plane.path("web.yaml"), self.plane.ca.sign("webhook")
+        with open(web, "w", encoding="utf-8") as file:
+            file.write(f"tls_server_config:\n  cert_file: {certificate}\n  key_file: {key}\n")
+        webhook = Webhook("--image", "registry/aitherion:1", "--binder", "aitherion-extender", "--web", web, context=self.plane.context)
+        self.addCleanup(webhook.end)
+        with open(self.plane.ca.file, "rb") as file:
+            bundle = base64.b64encode(file.read()).decode()
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+            item = self.objects[kind, "aitherion"]
+            for hook in item["webhooks"]:
+                hook["clientConfig"] = {"caBundle": bundle, "url": f"https://127.0.0.1:{webhook.port}{hook['clientConfig']['service']['path']}"}
+                hook["timeoutSeconds"] = 30  # the machine may be busy
+            path = self.path_of(item)
+            self.plane.ask("POST", path, item)
+            self.addCleanup(self.plane.ask, "DELETE", f"{path}/aitherion")
+        pod = {"metadata": {"generateName": "try-", "annotations": {"aitherion.io/gpus": "x"}}, "spec": {"containers": [{"name": "c", "image": "none"}]}}
+        self.wait(lambda: self.refusal("POST", "/api/v1/namespaces/default/pods?dryRun=All", pod))
+        return webhook
+
+    def refusal(self, *words, **options):
+        """Returns the answer of a refused request, or None."""
+        try:
+            self.plane.ask(*words, **options)
+        except control_plane.Refusal as refusal:
+            return str(refusal)
+        return None
+
+    def test_the_api_server_takes_all_objects(self):
+        namespace = self.objects["Namespace", "aitherion"]
+        self.plane.ask("POST", "/api/v1/namespaces", namespace)
+        self.addCleanup(self.plane.ask, "DELETE", "/api/v1/namespaces/aitherion")
+        for (kind, name), item in self.objects.items():
+            if kind in ("Namespace", "CustomResourceDefinition"):  # are there already
+                continue
+            with self.subTest(kind=kind, name=name):
+                item["metadata"]["name"] += "-again"  # the rights are there already
+                self.plane.ask("POST", self.path_of(item) + "?dryRun=All", item)
+
+    def test_a_pod_with_a_gpu_of_another_node(self):
+        self.start_webhook()
+        self.plane.add_host("host")
+        self.add_node("gpu", status_of(2, runtime="10.0.0.1:50051"))
+        self.plane.ask("PATCH", "/api/v1/nodes/gpu", {"spec": {"unschedulable": True}}, kind="application/merge-patch+json")
+        extender = self.start()
+        self.plane.start_scheduler(extender.port)
+        pod = self.plane.add_pod("a", {"aitherion.io/gpu-memory": "16Gi"}, {"aitherion.io/gpu-location": "any-node"})
+        self.assertEqual([container["name"] for container in pod["spec"]["initContainers"]], ["aitherion-library"])
+        variables = {variable["name"]: variable for variable in pod["spec"]["containers"][0]["env"]}
+        self.assertEqual(variables["AITHERION_SERVER"]["valueFrom"]["fieldRef"]["fieldPath"], "metadata.annotations['aitherion.io/runtime']")
+        self.wait(lambda: self.plane.bound())
+        pod = self.plane.pod("a")
+        annotations = pod["metadata"]["annotations"]
+        self.assertEqual((pod["spec"]["nodeName"], annotations["aitherion.io/gpu-node"], annotations["aitherion.io/runtime"]), ("host", "gpu", "10.0.0.1:50051"))
+
+    def test_what_may_not_be_written(self):
+        self.start_webhook()
+        self.plane.add_host("n")
+        pods = "/api/v1/namespaces/default/pods"
+        own = {"metadata": {"annotations": {"aitherion.io/gpus": "GPU-a"}}}
+        self.plane.add_pod("a", {"cpu": "1"})
+        self.assertIn("only the scheduler writes the annotation 'aitherion.io/gpus'",
+                      self.refusal("PATCH", f"{pods}/a", own, kind="application/merge-patch+json"))
+        self.assertIsNone(self.refusal("PATCH", f"{pods}/a", {"metadata": {"annotations": {"own": "x"}}}, kind="application/merge-patch+json"))
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a", **own["metadata"]},
+                   "target": {"apiVersion": "v1", "kind": "Node", "name": "n"}}
+        for path in (f"{pods}/a/binding", "/api/v1/namespaces/default/bindings"):
+            self.assertIn("only the scheduler writes", self.refusal("POST", path, binding) or "")
+        self.assertNotIn("nodeName", self.plane.pod("a")["spec"])
+        with self.assertRaisesRegex(control_plane.Refusal, "the resource 'aitherion.io/gpus' is not known"):
+            self.plane.add_pod("b", {"aitherion.io/gpus": "1"})
+        quotas = "/apis/aitherion.io/v1alpha1/namespaces/default/computequotas"
+        quota = {"apiVersion": "aitherion.io/v1alpha1", "kind": "ComputeQuota", "metadata": {"name": "q"}, "spec": {"hard": {"tflops": 1}}}
+        self.assertIn("'tflops' cannot be limited", self.refusal("POST", quotas, quota))
+
+    def test_a_quota(self):
+        quotas = "/apis/aitherion.io/v1alpha1/namespaces/default/computequotas"
+        self.plane.ask("POST", quotas, {"apiVersion": "aitherion.io/v1alpha1", "kind": "ComputeQuota", "metadata": {"name": "q"},
+                                        "spec": {"hard": {"gpu": 3, "gpu-share": "300"}}})
+        self.addCleanup(self.plane.ask, "DELETE", f"{quotas}/q")
+        self.add_node("n", status_of(8))
+        extender = self.start()
+        self.plane.start_scheduler(extender.port)
+        for i in range(8):
+            self.plane.add_pod(f"p{i}", {"aitherion.io/gpu": "1"})
+        self.wait(lambda: len(self.plane.bound()) == 3)
+        waiting = next(pod["metadata"]["name"] for pod in self.plane.pods() if "nodeName" not in pod["spec"])
+        self.wait(lambda: any("the ComputeQuota 'q' allows 3 of aitherion.io/gpu: pods have 3, and this one wants 1" in message
+                              for message in self.plane.messages(waiting)))
+        self.plane.delete_pod(next(iter(self.plane.bound())))
+        self.wait(lambda: len(self.plane.bound()) == 3)
 
 
 class Failing(Base):
