@@ -83,6 +83,9 @@ struct Message {
 
     books @25 :BooksQuestion;            # of a program with the transport local
     booksAnswer @26 :BooksAnswer;
+
+    reserve @27 :UInt64;                 # a bit for each device of DeviceList, for a program that is about to begin: answered by done, or by a
+                                         # failure (notFound) if a session uses one of them or another client has reserved it
   }
 }
 

@@ -13,6 +13,7 @@ struct Device {
   memoryLimitBytes @6 :Int64 = -1; # for all sessions of this server together
   sessions @7 :UInt32;             # that use it now
   isForbidden @8 :Bool;            # to the identity that asks
+  isReserved @9 :Bool;             # for a program that has not begun to use it
 }
 
 struct DeviceList {

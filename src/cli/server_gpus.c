@@ -64,10 +64,11 @@ void ath_server_gpus_add(struct ath_server_gpus *gpus, const struct ath_runtime_
         }
         struct ath_server_gpu *gpu = ath_push(&gpus->items, &gpus->count, sizeof *gpu);
         *gpu = (struct ath_server_gpu){ .server = gpus->server_count,
+                                        .device = i,
                                         .name = ath_xstrdup(device->name),
                                         .uuid = ath_xstrdup(device->uuid),
                                         .is_visible = true,
-                                        .is_idle = !device->sessions,
+                                        .is_idle = !device->sessions && !device->is_reserved,
                                         .health_score = has_figures
                                                             ? (int)figures->devices[i].health_score
                                                             : ATH_UNKNOWN };

@@ -11,12 +11,13 @@
 
 struct ath_server_gpu {
     size_t server;      /* index in the list of servers */
+    size_t device;      /* the server's number */
     char *name;         /* "NVIDIA H100" */
     char *uuid;         /* NULL if unknown */
     struct ath_pci pci; /* if has_pci */
     bool has_pci;
     bool is_visible;  /* CUDA_VISIBLE_DEVICES does not hide it */
-    bool is_idle;     /* no session uses it now */
+    bool is_idle;     /* no session uses it now, and it is not reserved */
     int health_score; /* 0 to 100; ATH_UNKNOWN */
 };
 

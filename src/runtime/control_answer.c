@@ -38,6 +38,7 @@ static void put_device(const struct ath_server *server, size_t number,
     ath_gpu_device_set_memory_used_bytes(
         to, ath_session_board_memory(server->board, number, &sessions));
     ath_gpu_device_set_sessions(to, sessions);
+    ath_gpu_device_set_is_reserved(to, ath_session_board_is_reserved(server->board, number));
     ath_gpu_device_set_memory_limit_bytes(
         to, limit_bytes == ATH_UNKNOWN ? device->memory_total_bytes : limit_bytes);
     ath_gpu_device_set_is_forbidden(
@@ -171,6 +172,7 @@ static const struct {
     { "end-session", ATH_CONTROL_MESSAGE_END_SESSION, ath_control_answer_end },
     { "limit-session", ATH_CONTROL_MESSAGE_LIMIT_SESSION, ath_control_answer_limit },
     { "change-claim", ATH_CONTROL_MESSAGE_CHANGE_CLAIM, ath_control_answer_claim },
+    { "reserve", ATH_CONTROL_MESSAGE_RESERVE, ath_control_answer_reserve },
     { "limit-server", ATH_CONTROL_MESSAGE_LIMIT_SERVER, ath_control_answer_server_limit },
     { "nvml", ATH_CONTROL_MESSAGE_NVML, answer_nvml },
 };

@@ -132,6 +132,23 @@ void ath_control_answer_claim(const struct ath_server *server, int fd,
         ath_control_message_set_done(answer);
 }
 
+/* Programs that begin at the same moment choose different GPUs. */
+void ath_control_answer_reserve(const struct ath_server *server, int fd,
+                                struct ath_control_message question,
+                                struct ath_control_message_builder answer)
+{
+    const struct ath_session_report asked = { .asks = ATH_ASK_RESERVE,
+                                              .object = ath_control_message_reserve(question) };
+    uint64_t is_reserved = 0;
+
+    (void)fd;
+    if (!ath_session_report_ask(server->report_fd, &asked, &is_reserved) && is_reserved)
+        ath_control_message_set_done(answer);
+    else
+        ath_control_answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND,
+                                   "a session uses one of these GPUs, or it is reserved");
+}
+
 /* Memory that sessions have already stays, as for the limit of a session. */
 void ath_control_answer_server_limit(const struct ath_server *server, int fd,
                                      struct ath_control_message question,

@@ -35,6 +35,9 @@ void ath_control_answer_limit(const struct ath_server *server, int fd,
 void ath_control_answer_claim(const struct ath_server *server, int fd,
                               struct ath_control_message question,
                               struct ath_control_message_builder answer);
+void ath_control_answer_reserve(const struct ath_server *server, int fd,
+                                struct ath_control_message question,
+                                struct ath_control_message_builder answer);
 void ath_control_answer_server_limit(const struct ath_server *server, int fd,
                                      struct ath_control_message question,
                                      struct ath_control_message_builder answer);

@@ -350,6 +350,30 @@ int64_t ath_session_board_memory(const struct ath_session_board *board, size_t d
     return bytes;
 }
 
+bool ath_session_board_is_reserved(const struct ath_session_board *board, size_t device)
+{
+    return atomic_load(&board->reserved_until_ms[device]) > ath_now_ms();
+}
+
+static bool is_in_use(const struct ath_session_board *board, size_t device)
+{
+    uint32_t sessions;
+    ath_session_board_memory(board, device, &sessions);
+    return sessions || ath_session_board_is_reserved(board, device);
+}
+
+bool ath_session_board_reserve(struct ath_session_board *board, uint64_t devices)
+{
+    for (size_t i = 0; i < ATH_DEVICES_MAX; i++)
+        if (devices >> i & 1 && is_in_use(board, i))
+            return false;
+    for (size_t i = 0; i < ATH_DEVICES_MAX; i++)
+        if (devices >> i & 1)
+            atomic_store(&board->reserved_until_ms[i],
+                         ath_now_ms() + ATH_SESSION_BOARD_RESERVED_MS);
+    return true;
+}
+
 static bool has_room(const struct ath_session_board *board, size_t device, int64_t bytes,
                      int64_t limit_bytes)
 {

@@ -39,6 +39,7 @@ enum {
     ATH_SESSION_BOARD_UNPROVEN_OF_SOURCE = ATH_SESSION_BOARD_UNPROVEN / 4,
     ATH_SESSION_BOARD_UNPROVEN_FEW = 4, /* of a source: it is not refused early */
     ATH_SESSION_BOARD_UNPROVEN_MS = 500,
+    ATH_SESSION_BOARD_RESERVED_MS = 20000, /* longer than most programs take to begin */
     ATH_SESSION_BOARD_PEER = 96,
     ATH_SESSION_BOARD_PROGRAM = 64,
     ATH_SESSION_BOARD_HOST = 65,
@@ -120,6 +121,9 @@ struct ath_session_board {
     _Atomic uint64_t missing_lines;                /* event_log.h */
     _Atomic double vram_fraction; /* set while the server runs; 0: as at its start */
     _Atomic uint64_t asked_ms;    /* the last question for figures by a session that has ended */
+    /* Until when a device is reserved for a program that is about to begin (ath_now_ms()). Such
+     * programs choose other devices; nothing keeps a session from using the device. */
+    _Atomic uint64_t reserved_until_ms[ATH_DEVICES_MAX];
     _Atomic uint64_t changes; /* of sessions and of what they may have, for the arbiter; a count */
     int fd, read_only_fd;     /* of the memory; -1 in a process that is confined */
     /* With pages of its own, so that the sampler gets no others. */
@@ -155,6 +159,13 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
 /* Notes on the board who has proven a key. Only the listening process calls this. */
 void ath_session_board_note(struct ath_session_board *board, size_t slot, int purpose,
                             const char *identity);
+
+/* Reserves the devices of some bits for
+ * ATH_SESSION_BOARD_RESERVED_MS. Returns false if a session uses one of them,
+ * or if one is reserved. Only the listening process calls this. */
+bool ath_session_board_reserve(struct ath_session_board *board, uint64_t devices);
+
+bool ath_session_board_is_reserved(const struct ath_session_board *board, size_t device);
 
 /* Notes on the board which process a session has. Only the listening process calls this. */
 void ath_session_board_note_process(struct ath_session_board *board, size_t slot, pid_t process);

@@ -25,6 +25,7 @@ enum ath_session_asks {
     ATH_ASK_SHARE_FIND, /* name; the share or 0 */
     ATH_ASK_SHARE_HOLD, /* object: share; 1, or 0: there is none */
     ATH_ASK_SHARE_DROP, /* object: share; 1 */
+    ATH_ASK_RESERVE,    /* object: bits of devices; 1, or 0: one is in use or reserved */
     ATH_ASK_PART,       /* device, object: groups, bytes: those wanted; bits or 0 (part_table.h) */
 };
 

@@ -125,6 +125,15 @@ static uint64_t drop_share(const struct request *request)
     return 1;
 }
 
+/* An identity reserves no device that it may not use. */
+static uint64_t reserve(const struct request *request)
+{
+    struct ath_session_board *board = request->processes->board;
+    uint64_t devices = request->question->object;
+    uint64_t allowed = atomic_load(&board->known[request->slot].allowed_devices);
+    return devices && !(devices & ~allowed) && ath_session_board_reserve(board, devices);
+}
+
 static uint64_t take_part(const struct request *request)
 {
     return ath_part_table_take(request->processes->board, request->slot, request->question->device,
@@ -137,7 +146,7 @@ static uint64_t (*const answers[])(const struct request *request) = {
     [ATH_ASK_FRACTION] = set_fraction, [ATH_ASK_SHARE] = make_share,
     [ATH_ASK_SHARE_NAME] = name_share, [ATH_ASK_SHARE_FIND] = find_share,
     [ATH_ASK_SHARE_HOLD] = hold_share, [ATH_ASK_SHARE_DROP] = drop_share,
-    [ATH_ASK_PART] = take_part,
+    [ATH_ASK_RESERVE] = reserve,       [ATH_ASK_PART] = take_part,
 };
 
 uint64_t ath_session_request_answer(struct ath_process_table *processes,

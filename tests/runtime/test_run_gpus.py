@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -108,6 +109,37 @@ class Choices(Base):
                          server.address, 3, CUDA_VISIBLE_DEVICES="0,1")
             self.refused(125, "cannot choose 1 GPU: of the 4 that the runtimes serve, the program may use 0",
                          server.address, 1, CUDA_VISIBLE_DEVICES="")
+
+    def test_programs_that_begin_at_once_get_different_gpus(self):
+        """None of them uses its GPU, so only the reservations tell them apart."""
+        with serve() as server:
+            command = [harness.binary(), "run", "--server", server.address, "--key", runtime.key_file(runtime.KEY), "--gpus", "1",
+                       "printenv", "CUDA_VISIBLE_DEVICES"]
+            begun = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=harness.environment()) for _ in range(4)]
+            self.assertEqual(sorted(one.communicate(timeout=harness.PATIENCE_S)[0].strip() for one in begun), [UUID.format(i) for i in range(4)])
+            # All are reserved: a program gets one all the same.
+            result = run(server.address, 1, "-v", program=("printenv", "CUDA_VISIBLE_DEVICES"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("0 of 4 GPUs are idle", result.stderr)
+            self.assertTrue(harness.wait_until(lambda: "are idle" not in run(server.address, 1, "-v", "--dry-run").stderr))  # they end
+
+    def test_what_is_reserved(self):
+        """A dry run reserves nothing, a session's GPU is not reserved, and others are chosen beside a reserved one."""
+        with serve(links=FOUR) as server:
+            for _ in range(2):
+                self.assertEqual(self.chosen(server.address, 2)[0], [0, 3])
+            session = runtime.Session(server.connect())
+            taken = {"failure": {"code": "notFound", "message": "a session uses one of these GPUs, or it is reserved"}}
+
+            def reserve(devices):
+                session.connection.sendall(runtime.encode({"reserve": str(devices)}))
+                return runtime.decode(runtime.read_frame(session.connection))
+            self.assertEqual(reserve(1 << 3), {"done": None})
+            self.assertEqual([reserve(devices) for devices in (1 << 3, 1 << 3 | 1, 0, 1 << 4, 1 << 63)], [taken] * 5)
+            self.assertEqual(self.chosen(server.address, 2)[0], [1, 2])
+            with Program(server.address, env={"CUDA_VISIBLE_DEVICES": "0"}) as program:
+                self.assertEqual(program.do("take plain 4096"), "CUDA_SUCCESS")
+                self.assertEqual([reserve(1), reserve(2)], [taken, {"done": None}])
 
     def test_idle_gpus_come_first(self):
         with serve(links=FOUR) as server, Program(server.address, env={"CUDA_VISIBLE_DEVICES": "3"}) as program:

@@ -102,7 +102,8 @@ static int choose_gpus(struct ath_run_work *work, struct ath_err *err)
 
     for (size_t i = 0; i < work->reach.count; i++)
         servers[i] = work->reach.items[i].server;
-    return ath_run_gpus_choose(&work->gpus, servers, work->gpu_count, &work->choice, err);
+    return ath_run_gpus_choose(&work->gpus, servers, work->gpu_count,
+                               !work->cli->globals.is_dry_run, &work->choice, err);
 }
 
 static void warn_of_program(const char *word)
@@ -295,7 +296,8 @@ const struct ath_command ath_command_run = {
         "--gpus K sets CUDA_VISIBLE_DEVICES to the K GPUs that are linked best, compared as "
         "`aitherion place` does: first by the slowest link of the best ring through them. The "
         "command asks each runtime's NVML for the links, so a runtime far away tells the same as "
-        "one on this machine. GPUs that no session uses come first; they are not reserved. A GPU "
+        "one on this machine. GPUs that no session uses come first, and are reserved for 20 "
+        "seconds: programs that begin at the same moment get different ones. A GPU "
         "with a health score below 50 comes last. If CUDA_VISIBLE_DEVICES is set already, it says "
         "among which GPUs the command chooses. -v and --dry-run show the GPUs and the reason.\n\n"
         "--memory limits the program from its first allocation: each of its processes that uses a "

@@ -15,6 +15,7 @@
 #include "place/set.h"
 #include "remote/session/device_list.h"
 #include "remote/session/open.h"
+#include "remote/session/sessions.h"
 
 int ath_run_gpus_read(const char *text, size_t *out, struct ath_err *err)
 {
@@ -211,8 +212,59 @@ static void take(const struct choosing *choosing, const struct ath_set_choice *b
         ath_log(ATH_LOG_VERBOSE, "--gpus %zu: %s", best->size, out->why.items[i]);
 }
 
-int ath_run_gpus_choose(struct ath_server_gpus *gpus, const char *const *servers, size_t wanted,
-                        struct ath_run_choice *out, struct ath_err *err)
+/* ---- reservations ---- */
+
+/* Returns a bit for each chosen device of a server. */
+static uint64_t chosen_of(const struct choosing *choosing, const struct ath_set_choice *best,
+                          size_t server)
+{
+    uint64_t devices = 0;
+    for (size_t i = 0; i < best->size; i++) {
+        const struct ath_server_gpu *gpu = &choosing->gpus->items[best->gpus[i]];
+        if (gpu->server == server && gpu->device < ATH_DEVICES_MAX)
+            devices |= UINT64_C(1) << gpu->device;
+    }
+    return devices;
+}
+
+/* Returns false if another program was faster. A server that reserves nothing is no obstacle. */
+static bool reserve_at(const char *server, uint64_t devices)
+{
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+    struct ath_err err;
+
+    if (!devices || ath_client_open(server, NULL, &session, &err))
+        return true;
+    int status = ath_session_reserve(&session, devices, &err);
+    if (status && status != -ENOENT)
+        ath_log(ATH_LOG_VERBOSE, "--gpus: %s", err.message);
+    return status != -ENOENT;
+}
+
+/* Reserves the chosen GPUs. Marks those of a server where one of them is taken as not idle, and
+ * returns false then. GPUs that are in use anyway are not reserved. */
+static bool reserve(const struct choosing *choosing, const struct ath_set_choice *best,
+                    const char *const *servers, struct ath_server_gpus *gpus)
+{
+    bool are_reserved = true;
+
+    for (size_t server = 0; choosing->are_idle && server < gpus->server_count; server++) {
+        if (reserve_at(servers[server], chosen_of(choosing, best, server)))
+            continue;
+        are_reserved = false;
+        for (size_t i = 0; i < best->size; i++)
+            if (gpus->items[best->gpus[i]].server == server)
+                gpus->items[best->gpus[i]].is_idle = false;
+    }
+    return are_reserved;
+}
+
+/* ---- all ---- */
+
+/* Chooses once. *out_is_taken: another program was faster. */
+static int choose(struct ath_server_gpus *gpus, const char *const *servers, size_t wanted,
+                  bool reserves, struct ath_run_choice *out, bool *out_is_taken,
+                  struct ath_err *err)
 {
     ATH_AUTO(ath_set_choice) best = { 0 };
     __attribute__((cleanup(choosing_free))) struct choosing choosing = {
@@ -221,14 +273,27 @@ int ath_run_gpus_choose(struct ath_server_gpus *gpus, const char *const *servers
         .wanted = wanted,
     };
 
-    ath_server_gpus_hide(gpus);
     take_candidates(&choosing);
     if (choosing.visible_count < wanted)
         return refuse(gpus, wanted, choosing.visible_count, err);
     if (choosing.free_count > wanted)
         choosing.bandwidths = ath_server_gpus_matrix(gpus, servers);
     int status = search(&choosing, &best, err);
-    if (!status)
+    *out_is_taken = !status && reserves && !reserve(&choosing, &best, servers, gpus);
+    if (!status && !*out_is_taken)
         take(&choosing, &best, servers, out);
+    return status;
+}
+
+/* Each further choice has fewer idle GPUs, and one without any is not refused. */
+int ath_run_gpus_choose(struct ath_server_gpus *gpus, const char *const *servers, size_t wanted,
+                        bool reserves, struct ath_run_choice *out, struct ath_err *err)
+{
+    bool is_taken = true;
+    int status = 0;
+
+    ath_server_gpus_hide(gpus);
+    while (!status && is_taken)
+        status = choose(gpus, servers, wanted, reserves, out, &is_taken, err);
     return status;
 }

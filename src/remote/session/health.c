@@ -39,6 +39,7 @@ static void take_device(struct ath_gpu_device from, struct ath_runtime_device *t
         .memory_used_bytes = bytes(ath_gpu_device_memory_used_bytes(from)),
         .memory_limit_bytes = bytes(ath_gpu_device_memory_limit_bytes(from)),
         .sessions = ath_gpu_device_sessions(from),
+        .is_reserved = ath_gpu_device_is_reserved(from),
         .is_forbidden = ath_gpu_device_is_forbidden(from),
     };
 }

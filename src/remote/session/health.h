@@ -14,6 +14,7 @@ struct ath_runtime_device {
     bool is_simulated;
     int64_t memory_total_bytes, memory_used_bytes, memory_limit_bytes; /* ATH_UNKNOWN if unknown */
     uint32_t sessions;
+    bool is_reserved;  /* for a program that has not begun to use it */
     bool is_forbidden; /* the key of this session may not use it */
 };
 

@@ -141,6 +141,13 @@ int ath_session_end(struct ath_session *session, uint64_t id, struct ath_err *er
     return ath_session_ask(session, ATH_CONTROL_MESSAGE_DONE, &answer, err);
 }
 
+int ath_session_reserve(struct ath_session *session, uint64_t devices, struct ath_err *err)
+{
+    struct ath_control_message answer;
+    ath_control_message_set_reserve(ath_session_begin(session), devices);
+    return ath_session_ask(session, ATH_CONTROL_MESSAGE_DONE, &answer, err);
+}
+
 int ath_session_limit(struct ath_session *session, uint64_t id, uint32_t device,
                       int64_t limit_bytes, struct ath_err *err)
 {

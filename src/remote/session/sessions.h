@@ -80,6 +80,12 @@ int ath_session_end(struct ath_session *session, uint64_t id, struct ath_err *er
  * server does not take it from this user. */
 int ath_session_limit_server(struct ath_session *session, double fraction, struct ath_err *err);
 
+/* Reserves devices, by bits of their numbers at the server, for a program that is about to begin:
+ * for some seconds other such programs choose other devices. Returns 0 or a negative errno with
+ * err; -ENOENT ("not-found") if a session uses one of them or another client has reserved it,
+ * -ENOTSUP if the server is older than reservations. */
+int ath_session_reserve(struct ath_session *session, uint64_t devices, struct ath_err *err);
+
 /* Limits a program's session to limit_bytes of a device (ATH_UNKNOWN: no limit). Memory that it
  * has stays. Errors as for ath_session_end(). */
 int ath_session_limit(struct ath_session *session, uint64_t id, uint32_t device,
