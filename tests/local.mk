@@ -210,6 +210,7 @@ FUZZERS_ALL = \
 	tests/fuzz/fuzz_elf \
 	tests/fuzz/fuzz_files \
 	tests/fuzz/fuzz_image \
+	tests/fuzz/fuzz_kubernetes \
 	tests/fuzz/fuzz_listener \
 	tests/fuzz/fuzz_netlink \
 	tests/fuzz/fuzz_nvml \
@@ -232,6 +233,7 @@ tests_fuzz_fuzz_document_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_elf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_files_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_image_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_kubernetes_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_listener_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_clients_start -Wl,--wrap=kill
 tests_fuzz_fuzz_netlink_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_late_load
 tests_fuzz_fuzz_nvml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

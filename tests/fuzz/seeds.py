@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes inputs for the fuzz targets that read bytes of other processes: seeds.py TARGET FOLDER."""
+import json
 import os
 import random
 import socket
@@ -250,6 +251,40 @@ def call_seeds():
                        for _ in range(rng.randrange(5, 24)))
 
 
+# ---- Kubernetes (fuzz_kubernetes.c): the first byte chooses the sender, in the order below ----
+
+
+def kubernetes_seeds():
+    limits = {"aitherion.io/gpu": "2", "aitherion.io/gpu-memory": "40Gi", "aitherion.io/gpu-share": "150", "ai.compute/vram": "1500m"}
+    annotations = {"aitherion.io/numa-policy": "single-numa", "aitherion.io/gpu-model": "a100-sxm4-80gb", "aitherion.io/preferred-model": "h100"}
+    pod = {"metadata": {"name": "p", "namespace": "d", "uid": "1", "resourceVersion": "7", "annotations": annotations},
+           "spec": {"priority": 10, "initContainers": [{"restartPolicy": "Always", "resources": {"requests": limits}}],
+                    "containers": [{"name": "c", "env": [], "resources": {"limits": limits}}]}, "status": {"phase": "Pending"}}
+    bound = {**pod, "metadata": {**pod["metadata"], "annotations": {**annotations, "aitherion.io/gpus": "a,b"}}, "spec": {**pod["spec"], "nodeName": "n1"}}
+    node = {"metadata": {"name": "n1", "resourceVersion": "8"}, "status": {
+        "phase": "Ready", "message": "m", "runtime": "10.0.0.1:50051", "numaNodes": [0, 8], "links": [{"devices": [0, 1], "bytesPerSecond": 3}],
+        "devices": [{"uuid": name, "model": "h100", "memory": "80Gi", "numaNode": 8, "healthScore": 70} for name in "ab"]}}
+    binding = {"PodName": "p", "PodNamespace": "d", "PodUID": "1", "Node": "n1"}
+    victims = {"n1": {"Pods": [{"UID": "2"}], "NumPDBViolations": 1}, "n2": {"Pods": None}}
+    question = {"Pod": pod, "Nodes": None, "NodeNames": ["n1", "n2", "n3"]}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "u", "operation": "UPDATE", "namespace": "d", "name": "p", "resource": {"resource": "pods"}, "subResource": "", "dryRun": False,
+        "userInfo": {"username": "agent", "extra": {"authentication.kubernetes.io/node-name": ["n1"]}}, "object": bound, "oldObject": pod}}
+    lease = {"metadata": {"resourceVersion": "3"}, "spec": {"holderIdentity": "other", "leaseDurationSeconds": 15, "leaseTransitions": 2}}
+    status = {"kind": "Status", "message": "gone", "code": 410}
+
+    def events(obj):
+        rows = [("ADDED", obj), ("MODIFIED", obj), ("BOOKMARK", {"metadata": {"resourceVersion": "9"}}), ("DELETED", obj), ("ERROR", status)]
+        return "\n".join(json.dumps({"type": kind, "object": row}) for kind, row in rows)
+
+    def page(obj):
+        return {"metadata": {"resourceVersion": "5", "continue": "next"}, "items": [obj, obj]}
+    rows = (question, question, {"Pod": pod, "NodeNameToMetaVictims": victims}, binding, page(node), page(bound), events(node), events(bound), pod, status,
+            lease, review, review, "1500m")
+    for sender, row in enumerate(rows):
+        yield bytes([sender]) + (row if isinstance(row, str) else json.dumps(row)).encode()
+
+
 # ---- shared memory (fuzz_shm.c), flows (fuzz_udp.c): any bytes are steps ----
 
 
@@ -260,7 +295,7 @@ def random_seeds():
 
 
 SEEDS = {"fuzz_session": session_seeds, "fuzz_answers": answer_seeds, "fuzz_listener": listener_seeds, "fuzz_files": file_seeds,
-         "fuzz_netlink": netlink_seeds, "fuzz_docker": docker_seeds, "fuzz_image": image_seeds,
+         "fuzz_netlink": netlink_seeds, "fuzz_docker": docker_seeds, "fuzz_image": image_seeds, "fuzz_kubernetes": kubernetes_seeds,
          "fuzz_cuda_session": call_seeds, "fuzz_shm": random_seeds, "fuzz_udp": random_seeds}
 
 
