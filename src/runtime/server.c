@@ -98,6 +98,16 @@ static void find_host(struct ath_server *server)
     ath_root_free(&root);
 }
 
+/* A group may read a key, as the README has it for ordinary users. */
+static void note_open_key(const char *path, struct ath_devices *devices)
+{
+    struct stat file;
+    if (!stat(path, &file) && S_ISREG(file.st_mode) && file.st_mode & S_IROTH)
+        ath_devices_add_problem(devices, false, "key-readable", path,
+                                N_("all users of this host may read the shared key, and so use the "
+                                   "GPUs: chmod 600"));
+}
+
 int ath_server_init(const struct ath_runtime_options *options, struct ath_server *server,
                     struct ath_err *err)
 {
@@ -127,6 +137,8 @@ int ath_server_init(const struct ath_runtime_options *options, struct ath_server
         ath_devices_add_problem(
             &server->devices, false, "no-auth", "",
             N_("sessions need no key: any process that reaches the server may use it"));
+    else
+        note_open_key(ath_listen_address_key_path(options), &server->devices);
     if (ath_server_wants_key(server) && server->encrypt == ATH_ENCRYPT_OFF)
         ath_devices_add_problem(&server->devices, false, "not-encrypted", "",
                                 N_("TCP connections are not encrypted: any machine on the network "

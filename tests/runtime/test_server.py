@@ -376,6 +376,15 @@ class Places(unittest.TestCase):
             self.fail(*listen, "--sim", "--key", other, pattern="other users may change the shared key '.*', and so choose it\n  chmod 600")
         self.fail(*listen, env=harness.environment(AITHERION_KEY_FILE="/nonexistent/other"), pattern="'/nonexistent/other'")
 
+    def test_a_key_that_all_users_may_read(self):
+        key = b"all users may read it"
+        for mode, severities in (0o600, []), (0o640, []), (0o644, ["note"]):
+            os.chmod(runtime.key_file(key), mode)
+            with Server("--sim", key=key) as server:
+                told = json.loads(server.health("--json").stdout)["server"]["problems"]
+                of_key = [one for one in told if one["code"] == "key-readable"]
+                self.assertEqual(([one["severity"] for one in of_key], mode), (severities, mode), told)
+
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv (package util-linux)")
     def test_a_key_that_may_not_be_read(self):
         os.chmod(harness.scratch(), 0o755)
