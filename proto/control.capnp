@@ -159,6 +159,7 @@ struct Channel {
   smPercent @10 :UInt32;           # with local: of each GPU's multiprocessors, that the program gets; 0: all
   hasTurns @9 :Bool;               # with local: three bytes come behind the frame, with the descriptors of a page of words about turns
                                    # (src/turns/private_page.h) and of a pipe's ends, by which the program tells that its wish changed
+  takesCounts @12 :Bool;           # with local: the program tells its calls, which do not travel, from time to time
   hasPieces @11 :Bool;             # the connections that joined came by data addresses except the last one, and large frames travel in pieces
 }
 
@@ -193,6 +194,7 @@ enum BooksAsk {
   shareHold @8;
   shareDrop @9;
   takePart @10;                    # answered
+  count @11;                       # object: calls so far, bytes: copied to GPUs, name: bytes copied from GPUs; if Channel.takesCounts
 }
 
 struct BooksAnswer {

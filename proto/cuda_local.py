@@ -6,6 +6,8 @@
 
 The functions that end in _ptsz and _ptds name the thread's stream themselves, so that one function counts for both.
 """
+import re
+
 from cuda_client import NOTE, Client, arguments, signature
 
 LOOKED_AT = {"takes", "gives", "counts", "occupies", "beginsCapture", "endsCapture"}
@@ -38,6 +40,14 @@ class Local(Client):
         first = method.function.parameters[0]
         return [f"    if (!{first.name})", "        return CUDA_ERROR_INVALID_VALUE;"] if first.type.stars else []
 
+    def counted_bytes(self, method):
+        """A line that counts the bytes of a copy whose name says its direction."""
+        found = re.match(r"cuMemcpy([AD]toH|Hto[AD])(Async)?(_v2)?$", method.c)
+        if not found:
+            return []
+        (name,) = [parameter.name for parameter in method.function.parameters if parameter.name == "byte_count"]
+        return [f"    ath_local_count_{'from' if found.group(1).endswith('H') else 'to'}_gpu({name});"]
+
     def exported(self, method):
         kind = "TELLS" if method.c in TELLS else "ENDS" if {"ends", "offline"} & set(method.does) else "USES"
         lines = [signature(method.function, method.c), "{", f"    if (ath_local_stops(ATH_LOCAL_{kind}))", "        return ath_local_why();"]
@@ -45,6 +55,7 @@ class Local(Client):
         if method.c in BY_HAND:
             return lines + [f"    return ath_local_{method.c}({call}", "}", ""]
         lines += [f"    if (!ath_local.driver.{method.c})", "        return CUDA_ERROR_NOT_SUPPORTED;", *self.refusals(method)]
+        lines += self.counted_bytes(method)
         call = f"ath_local.driver.{method.c}({call}"
         if "beginsCapture" in method.does or "endsCapture" in method.does:
             word = "began" if "beginsCapture" in method.does else "ended"

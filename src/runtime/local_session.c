@@ -143,6 +143,25 @@ static int note_event(struct local_session *session, uint64_t event, size_t devi
     return 0;
 }
 
+/* A sum over all sessions must not overflow, whatever a session says. */
+static uint64_t bounded(uint64_t count)
+{
+    const uint64_t most = UINT64_C(1) << 54;
+    return count < most ? count : most;
+}
+
+static int note_counts(const struct local_session *session, uint64_t calls, int64_t to_gpu_bytes,
+                       uint64_t from_gpu_bytes)
+{
+    struct ath_call_counts *counts = &session->server->entry->counts;
+    if (to_gpu_bytes < 0)
+        return -EBADMSG;
+    atomic_store(&counts->calls, bounded(calls));
+    atomic_store(&counts->received_bytes, bounded((uint64_t)to_gpu_bytes));
+    atomic_store(&counts->sent_bytes, bounded(from_gpu_bytes));
+    return 0;
+}
+
 static int take_part(struct local_session *session, size_t device,
                      struct ath_control_books_part asked)
 {
@@ -197,6 +216,8 @@ static int serve(struct local_session *session, struct ath_control_books_questio
         return 0;
     case ATH_CONTROL_BOOKS_ASK_TAKE_PART:
         return take_part(session, device, ath_control_books_question_part(question));
+    case ATH_CONTROL_BOOKS_ASK_COUNT:
+        return note_counts(session, object, bytes, name);
     default:
         return -EBADMSG;
     }

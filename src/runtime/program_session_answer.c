@@ -44,6 +44,7 @@ static void put_devices(const struct ath_program_session *program,
         ath_wire_array_set_bits(numbers, i, program->devices[i]);
     if (visible)
         ath_control_channel_set_visible_devices(to, visible);
+    ath_control_channel_set_takes_counts(to, true);
     ath_control_channel_set_only_counts(to, program->server->only_counts);
     ath_control_channel_set_has_turns(to, program->server->turns_fd >= 0);
     ath_control_channel_set_sm_percent(to, (uint32_t)program->sm_percent);

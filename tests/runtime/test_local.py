@@ -327,6 +327,50 @@ class Own(Base):
         self.assertIn("is not a folder of this user's alone", self.refused())
 
 
+COPIER = """
+import ctypes, sys
+cuda, context, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
+host, size = ctypes.create_string_buffer(4096), ctypes.c_size_t(4096)
+assert cuda.cuInit(0) == 0 and cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cuda.cuCtxSetCurrent(context) == 0
+assert cuda.cuMemAlloc_v2(ctypes.byref(address), size) == 0
+for line in sys.stdin:
+    for _ in range(int(line)):
+        assert cuda.cuMemcpyHtoD_v2(address, host, size) == 0
+    assert cuda.cuMemcpyDtoH_v2(host, address, size) == 0
+    print("done", flush=True)
+"""
+
+
+@test_figures.needs_capnp
+class Calls(Base):
+    """The calls of a program do not travel, so it tells how many there were."""
+
+    def test_calls_and_bytes_are_in_the_figures(self):
+        with serve() as server:
+            command = [harness.binary(), "run", "--local", "--server", server.socket, "--key", runtime.key_file(runtime.KEY),
+                       sys.executable, "-c", COPIER]
+            with subprocess.Popen(command, env=harness.environment(**SIMULATED), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+                def copies(count):
+                    program.stdin.write(f"{count}\n")
+                    program.stdin.flush()
+                    self.assertEqual(program.stdout.readline(), "done\n")
+
+                def counted():
+                    (one,) = test_figures.counts_of(test_figures.ask(server)).values()
+                    return [one["calls"], one["receivedBytes"], one["sentBytes"]]
+                copies(1)
+                self.assertTrue(harness.wait_until(lambda: counted()[2] == 4096))
+                before = counted()
+                copies(1000)
+                self.assertTrue(harness.wait_until(lambda: counted()[2] == 2 * 4096))
+                self.assertEqual([now - then for then, now in zip(before, counted())], [1001, 4096 * 1000, 4096])
+                program.stdin.write("500\n")  # told at the exit, at the latest
+                program.stdin.close()
+                self.assertEqual(program.wait(timeout=harness.PATIENCE_S), 0)
+            wanted = f" calls={before[0] + 1001 + 501}"
+            self.assertTrue(harness.wait_until(lambda: wanted in server.log()), (wanted, server.log()))
+
+
 class Container(Base):
     """A program that has only what docs/sharing.md ("In a container") mounts, in namespaces of its own."""
     MOUNTS = """
@@ -468,7 +512,8 @@ class Wire(unittest.TestCase):
 
     def test_other_messages_end_the_session(self):
         with serve(DEVICES="2") as server:
-            for question in ({"books": {"asks": "take", "device": 1, "bytes": 1}}, {"books": {"asks": "take", "device": 99, "bytes": 1}},
+            for question in ({"books": {"asks": "count", "bytes": -1}},
+                             {"books": {"asks": "take", "device": 1, "bytes": 1}}, {"books": {"asks": "take", "device": 99, "bytes": 1}},
                              {"books": {"asks": "give", "bytes": 1 << 62}}, {"getSessions": None}):
                 with self.subTest(question):
                     session, channel = self.open(server, [("CUDA_VISIBLE_DEVICES", "0")])

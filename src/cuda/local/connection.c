@@ -25,7 +25,7 @@
 #include "remote/wire/endpoint.h"
 
 /* The runtime's process of the session may be kept from running for a while; that is no end. */
-enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 60000, PAUSE_MS = 200 };
+enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 60000, PAUSE_MS = 200, COUNT_MS = 1000 };
 
 /* Variables by which the runtime chooses the devices. */
 static const char *const passed_on[] = { "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER" };
@@ -41,8 +41,9 @@ static struct {
     pthread_mutex_t lock; /* of what follows */
     struct ath_session session;
     struct identity runtime;
-    bool is_there; /* it is open and has not been lost */
-    bool is_child; /* this process has forked from the one that opened it */
+    bool is_there;     /* it is open and has not been lost */
+    bool takes_counts; /* the runtime does; constant once it is there */
+    bool is_child;     /* this process has forked from the one that opened it */
 } connection = { .lock = PTHREAD_MUTEX_INITIALIZER, .session.fd = -1 };
 
 /* ---- opening ---- */
@@ -110,6 +111,7 @@ static int take_grant(struct ath_control_channel channel, struct ath_local_grant
                                _("the server sent a message that is not valid here"));
     }
     out->only_counts = ath_control_channel_only_counts(channel);
+    connection.takes_counts = ath_control_channel_takes_counts(channel);
     uint32_t percent = ath_control_channel_sm_percent(channel);
     out->sm_percent = percent <= ATH_SHARE_PERCENT_MAX ? (int)percent : 0;
     return ath_control_channel_has_turns(channel) ? take_turns(out, err) : 0;
@@ -180,13 +182,45 @@ static void note_loss(void)
         pthread_once(&once, say_loss);
 }
 
-/* Waits for the end of the connection. */
+static bool send_books(const struct ath_local_question *question);
+
+/* The caller has the lock. */
+static void tell_counts(void)
+{
+    static uint64_t told; /* calls */
+    const struct ath_local_counts counts = ath_local_counts_sum();
+    if (counts.calls == told || !connection.takes_counts)
+        return;
+    told = counts.calls;
+    (void)send_books(&(struct ath_local_question){ .asks = ATH_CONTROL_BOOKS_ASK_COUNT,
+                                                   .object = counts.calls,
+                                                   .bytes = (int64_t)counts.to_gpu_bytes,
+                                                   .name = counts.from_gpu_bytes });
+}
+
+/* Tells the calls since the last second. exit() may have come in a call of a thread that has the
+ * lock. */
+static __attribute__((destructor)) void tell_last_counts(void)
+{
+    if (pthread_mutex_trylock(&connection.lock))
+        return;
+    if (connection.is_there && !connection.is_child)
+        tell_counts();
+    pthread_mutex_unlock(&connection.lock);
+}
+
+/* Waits for the end of the connection, and tells the calls each second. */
 static void *watch(void *argument)
 {
-    int fd = *(const int *)argument;
+    int fd = *(const int *)argument, count;
     struct pollfd one = { .fd = fd, .events = POLLRDHUP };
-    while (poll(&one, 1, -1) < 0 && errno == EINTR)
-        ;
+    while ((count = poll(&one, 1, connection.takes_counts ? COUNT_MS : -1)) <= 0) {
+        if (count && errno != EINTR)
+            break;
+        pthread_mutex_lock(&connection.lock);
+        tell_counts();
+        pthread_mutex_unlock(&connection.lock);
+    }
     pthread_mutex_lock(&connection.lock);
     connection.is_there = false;
     pthread_mutex_unlock(&connection.lock);

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "cuda/local/call_counts.h"
 #include "proto/cuda-server.h"
 
 enum ath_local_state {
@@ -48,7 +49,11 @@ bool ath_local_must_stop(enum ath_local_kind kind);
 static inline bool ath_local_stops(enum ath_local_kind kind)
 {
     int state = atomic_load_explicit(&ath_local.state, memory_order_acquire);
-    return __builtin_expect(state != ATH_LOCAL_READY, 0) && ath_local_must_stop(kind);
+    if (__builtin_expect(state != ATH_LOCAL_READY, 0) && ath_local_must_stop(kind))
+        return true;
+    if (kind != ATH_LOCAL_TELLS)
+        ath_local_count_call();
+    return false;
 }
 
 /* The result of a call that must not go on. */

@@ -2,6 +2,7 @@
 localdriverdir = $(pkglibdir)/local
 localdriver_PROGRAMS = lib/aitherion/local/libcuda.so.1
 lib_aitherion_local_libcuda_so_1_SOURCES = $(QUOTA_SOURCES) $(PART_SOURCES) \
+	src/cuda/local/call_counts.c src/cuda/local/call_counts.h \
 	src/cuda/local/connection.c src/cuda/local/connection.h \
 	src/cuda/local/driver.c \
 	src/cuda/local/entry_points.c \
