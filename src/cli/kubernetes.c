@@ -15,7 +15,7 @@ int ath_cli_kubernetes(const char *kubeconfig, const struct ath_kube_api **out, 
 {
     const char *config = kubeconfig ? kubeconfig : getenv("KUBECONFIG");
     ATH_AUTO(ath_kube_server) server = { 0 };
-    struct ath_kube_client *client = NULL;
+    static struct ath_kube_client *client; /* of the process */
     int status = config && *config ? ath_kube_server_of_config(config, &server, err)
                                    : ath_kube_server_of_pod(account_folder, &server, err);
 
