@@ -111,6 +111,7 @@ struct Challenge {
   session @5 :UInt64;              # its number, for connections that join it; 0: the server tells it in the welcome alone
   dataAddresses @6 :Text;          # "10.0.1.1:5555,[fd00::1]:5555", at most 8; empty: none, as older servers have it
   udpPort @7 :UInt16;              # of the server's address, by which connections may join as well (src/remote/udp/carrier.h); 0: none
+  hasDataUdp @8 :Bool;             # connections may join by UDP at the data addresses, too, at the same ports
 }
 
 enum Transport {

@@ -53,6 +53,7 @@ REMOTE_SESSION = \
 	src/remote/session/data_paths.c src/remote/session/data_paths.h \
 	src/remote/session/device_list.h \
 	src/remote/session/open.c src/remote/session/open.h \
+	src/remote/session/opening.c src/remote/session/opening.h \
 	src/remote/session/recovery.c src/remote/session/recovery.h \
 	src/remote/session/retry.c src/remote/session/retry.h \
 	src/remote/session/servers.c src/remote/session/servers.h \

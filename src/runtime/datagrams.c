@@ -27,7 +27,8 @@ enum { CHANNELS_MAX = 512 /* of each socket; one whose client was killed lasts t
 static void hand_over(void *context, int fd, const struct ath_peer *peer)
 {
     const struct ath_datagrams *datagrams = context;
-    (void)!ath_shm_send(datagrams->channel_fd, peer, sizeof *peer, fd);
+    const struct ath_channel_origin origin = { .peer = *peer, .is_data = datagrams->is_data };
+    (void)!ath_shm_send(datagrams->channel_fd, &origin, sizeof origin, fd);
     close(fd);
 }
 
@@ -49,6 +50,7 @@ static int lock_in(const struct ath_listener *listener, struct ath_err *err)
 static int start_carriers(struct ath_datagrams *datagrams)
 {
     const struct ath_carrier_settings settings = { .buffer_bytes = ATH_CARRIER_BUFFER_BYTES,
+                                                   .unsent_most = ATH_CARRIER_UNSENT_BYTES,
                                                    .channels_max = CHANNELS_MAX,
                                                    .accept = hand_over,
                                                    .context = datagrams };
@@ -151,20 +153,50 @@ static int open_socket(struct ath_datagrams *datagrams, union address *address, 
     return 0;
 }
 
-static int open_sockets(struct ath_listener *listener, uint16_t port)
+/* Opens sockets at the address of a listening socket, up to so many; port: theirs, instead of that
+ * of the listening socket; -1: the same. */
+static int open_sockets(struct ath_datagrams *datagrams, int listening_fd, int port, size_t most)
 {
-    struct ath_datagrams *datagrams = &listener->datagrams;
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     union address address = { .any.sa_family = AF_UNSPEC };
     socklen_t length = sizeof address;
-    if (getsockname(listener->polls[ATH_POLL_TCP].fd, &address.any, &length))
+    if (getsockname(listening_fd, &address.any, &length))
         return -errno;
-    set_port(&address, port);
+    if (port >= 0)
+        set_port(&address, (uint16_t)port);
     int status = open_socket(datagrams, &address, length, false);
-    for (size_t i = 0; i < ATH_DATAGRAMS_SOCKETS_MAX && !status; i++)
-        if (!i || (long)i * 2 < processors)
-            status = open_socket(datagrams, &address, length, true);
-    datagrams->port = status ? 0 : port_of(&address);
+    for (size_t i = 0; i < most && !status; i++)
+        status = open_socket(datagrams, &address, length, true);
+    if (port >= 0)
+        datagrams->port = status ? 0 : port_of(&address);
+    return status;
+}
+
+static size_t count_data_addresses(const struct ath_listener *listener)
+{
+    size_t count = 0;
+    for (size_t i = ATH_POLL_DATA; i < ATH_POLL_COUNT; i++)
+        count += listener->polls[i].fd >= 0;
+    return count;
+}
+
+/* One for two processors, at least one for each address. */
+static size_t sockets_of_each(size_t addresses)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t all = processors > 2 ? ((size_t)processors + 1) / 2 : 1;
+    size_t each = all / addresses, most = ATH_DATAGRAMS_SOCKETS_MAX / addresses;
+    most = most < ATH_DATAGRAMS_SOCKETS_EACH ? most : ATH_DATAGRAMS_SOCKETS_EACH;
+    return !each ? 1 : each < most ? each : most;
+}
+
+static int open_data_sockets(struct ath_listener *listener, size_t addresses)
+{
+    int status = 0;
+    listener->datagrams.is_data = true;
+    for (size_t i = ATH_POLL_DATA; i < ATH_POLL_COUNT && !status; i++)
+        if (listener->polls[i].fd >= 0)
+            status = open_sockets(&listener->datagrams, listener->polls[i].fd, -1,
+                                  sockets_of_each(addresses));
     return status;
 }
 
@@ -182,38 +214,47 @@ int ath_datagrams_open(struct ath_listener *listener, const struct ath_runtime_o
                        struct ath_err *err)
 {
     struct ath_datagrams *datagrams = &listener->datagrams;
-    int port;
+    const size_t addresses = count_data_addresses(listener);
+    int port = -1, status;
     datagrams->helper.is_useless = true;
     if (!options->udp || !strcmp(options->udp, "off"))
         return 0;
-    if (ath_parse_int(options->udp, 0, 65535, &port))
+    if (strcmp(options->udp, "on") && ath_parse_int(options->udp, 0, 65535, &port))
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no port"), options->udp);
     if (listener->polls[ATH_POLL_TCP].fd < 0)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
                            _("--udp needs an address to listen on, not '--listen none'"));
-    int status = open_sockets(listener, (uint16_t)port);
+    if (port < 0 && !addresses)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
+                           _("'--udp on' needs --data-listen; without it, name a port"));
+    status = addresses ? open_data_sockets(listener, addresses)
+                       : open_sockets(datagrams, listener->polls[ATH_POLL_TCP].fd, port,
+                                      sockets_of_each(1));
     if (!status)
         status = open_channel_socket(listener);
+    if (status && addresses)
+        return ath_err_system(err, status, "%s", _("cannot take datagrams at the data addresses"));
     if (status)
         return ath_err_system(err, status, _("cannot take datagrams on port %d"), port);
     datagrams->user = ath_sandbox_users_find(&listener->users, ".datagrams");
     datagrams->helper.is_useless = false;
     listener->server.udp_port = datagrams->port;
+    listener->server.has_data_udp = datagrams->is_data;
     return 0;
 }
 
 void ath_datagrams_close(struct ath_datagrams *datagrams)
 {
-    if (!datagrams->port)
+    if (!datagrams->socket_count)
         return;
     for (size_t i = 0; i < datagrams->socket_count; i++)
         close(datagrams->sockets[i]);
     close(datagrams->channel_fd);
 }
 
-int ath_datagrams_take(int fd, struct ath_peer *out_peer)
+int ath_datagrams_take(int fd, struct ath_channel_origin *out)
 {
-    struct iovec part = { out_peer, sizeof *out_peer };
+    struct iovec part = { out, sizeof *out };
     union {
         char room[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
@@ -228,7 +269,7 @@ int ath_datagrams_take(int fd, struct ath_peer *out_peer)
     if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
         head->cmsg_len == CMSG_LEN(sizeof channel))
         memcpy(&channel, CMSG_DATA(head), sizeof channel);
-    if (channel >= 0 && got != sizeof *out_peer) {
+    if (channel >= 0 && got != sizeof *out) {
         close(channel);
         return -1;
     }

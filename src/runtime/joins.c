@@ -44,7 +44,7 @@ static void pass_join(struct ath_listener *listener, struct ath_process *process
     }
     if (!is_own(process, waiting))
         ath_attempts_give(&listener->attempts, waiting->source, ath_now_ms());
-    waiting->joining.is_data = ath_listener_is_data((size_t)waiting->way);
+    waiting->joining.is_data = waiting->is_data;
     if (has_its_most(process) ||
         ath_fd_passing_pass(&listener->fd_passing,
                             ath_process_table_slot(&listener->processes, process),

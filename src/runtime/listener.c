@@ -103,8 +103,6 @@ int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_
         if (!status)
             listener->socket_path = ath_xstrdup(options->socket);
     }
-    if (!status)
-        status = ath_datagrams_open(listener, options, err);
     if (!status && options->metrics) {
         listener->metrics_web = options->metrics_web;
         status = ath_metrics_prepare(options->metrics_web, err);
@@ -141,7 +139,8 @@ void ath_listener_announce(const struct ath_listener *listener)
     for (size_t i = ATH_POLL_DATA; i < ATH_POLL_COUNT; i++)
         if (listener->polls[i].fd >= 0)
             ath_event_log(ATH_EVENT_INFO, "listening-for-data", "address",
-                          ath_endpoint_of_socket(listener->polls[i].fd, false, text), NULL);
+                          ath_endpoint_of_socket(listener->polls[i].fd, false, text), "by",
+                          listener->datagrams.is_data ? "tcp,udp" : NULL, NULL);
 }
 
 /* ---- limits and signals ---- */

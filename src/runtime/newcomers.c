@@ -118,9 +118,11 @@ static void log_connection(int fd, size_t which)
 /* Owns the descriptor of a new connection. An administrator's never waits. */
 static void welcome(struct ath_listener *listener, int fd, size_t which)
 {
-    struct ath_waiting waiting = {
-        .fd = fd, .way = (int)which, .source = ath_source_of_socket(fd), .since_ms = ath_now_ms()
-    };
+    struct ath_waiting waiting = { .fd = fd,
+                                   .way = (int)which,
+                                   .is_data = ath_listener_is_data(which),
+                                   .source = ath_source_of_socket(fd),
+                                   .since_ms = ath_now_ms() };
     log_connection(fd, which);
     if (which != ATH_POLL_METRICS)
         atomic_fetch_add(&listener->server.board->accepted, 1);
@@ -135,14 +137,15 @@ static void welcome(struct ath_listener *listener, int fd, size_t which)
 /* Lets the channels of UDP wait for their first messages. Their peers are addresses. */
 static void accept_channels(struct ath_listener *listener)
 {
-    struct ath_peer peer;
+    struct ath_channel_origin origin;
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        int fd = ath_datagrams_take(listener->polls[ATH_POLL_UDP].fd, &peer);
+        int fd = ath_datagrams_take(listener->polls[ATH_POLL_UDP].fd, &origin);
         if (fd < 0)
             return;
         struct ath_waiting waiting = { .fd = fd,
                                        .way = ATH_POLL_UDP,
-                                       .source = ath_source_of_address(&peer.address),
+                                       .is_data = origin.is_data,
+                                       .source = ath_source_of_address(&origin.peer.address),
                                        .since_ms = ath_now_ms() };
         log_connection(fd, ATH_POLL_UDP);
         atomic_fetch_add(&listener->server.board->accepted, 1);

@@ -50,9 +50,9 @@ static const struct option {
       N_("an address that clients use in place of those of --data-listen, such as a port that a "
          "container publishes; several as for --data-listen"),
       AT(data_address), FOR(SERVE) },
-    { "udp", "PORT|off", "AITHERION_UDP",
-      N_("take programs' large data by UDP as well, at this port of the address of --listen; port "
-         "0 is any free port (default: off)"),
+    { "udp", "PORT|on|off", "AITHERION_UDP",
+      N_("take programs' large data by UDP as well: at the data addresses if there are any, else "
+         "at this port of the address of --listen; port 0 is any free port (default: off)"),
       AT(udp), FOR(SERVE) },
     { "socket", "PATH", "AITHERION_SOCKET", N_("listen on a unix socket as well"), AT(socket),
       FOR(SERVE) },

@@ -103,7 +103,7 @@ static void make_tcp(struct ath_program_session *program, uint32_t announced)
 static void make_stream(struct ath_program_session *program, uint32_t announced, int *out_memory)
 {
     const bool is_udp = program->transport == ATH_CONTROL_TRANSPORT_UDP;
-    if (is_udp && !program->server->udp_port)
+    if (is_udp && !program->server->udp_port && !program->server->has_data_udp)
         ath_program_session_refuse(program, "this server takes no UDP");
     if (is_udp || program->transport == ATH_CONTROL_TRANSPORT_TCP) {
         make_tcp(program, announced);
@@ -126,7 +126,7 @@ static void make_stream(struct ath_program_session *program, uint32_t announced,
 static int look_after_stripes(struct ath_program_session *program, bool has_come)
 {
     struct ath_channels *channels =
-        program->transport == ATH_CONTROL_TRANSPORT_TCP ? ath_tcp_channels(program->stream) : NULL;
+        program->transport != ATH_CONTROL_TRANSPORT_SHM ? ath_tcp_channels(program->stream) : NULL;
     if (!channels)
         return ath_program_stripes_look(&program->stripes);
     if (has_come)

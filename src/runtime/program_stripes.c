@@ -58,7 +58,7 @@ static void refuse(const struct ath_program_stripes_wanted *wanted, int fd, cons
 
 static void log_join(const char *peer, const struct ath_joining *joining, int fd, size_t announced)
 {
-    const char *by = joining->is_data ? "data" : ath_encrypt_can(fd) ? "tcp" : "udp";
+    const char *by = !ath_encrypt_can(fd) ? "udp" : joining->is_data ? "data" : "tcp";
     char number[16], of[24];
     snprintf(number, sizeof number, "%u", joining->number);
     snprintf(of, sizeof of, "%zu", announced);

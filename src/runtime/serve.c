@@ -180,6 +180,8 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
         status = ath_listener_listen(&listener, options, err);
     if (!status)
         status = ath_data_listen(&listener, options, err);
+    if (!status)
+        status = ath_datagrams_open(&listener, options, err);
     if (status)
         return status;
     setlocale(LC_MESSAGES, "C"); /* from here on the text goes to logs */

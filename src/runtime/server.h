@@ -44,7 +44,8 @@ struct ath_server {
     char identity[ATH_KEY_NAME_BYTES];     /* of this process's session, once it is proven */
     struct ath_session_board_entry *entry; /* of that session, not owned; NULL before */
     int report_fd;     /* of a session's process, for session_report.h; -1 in tests */
-    uint16_t udp_port; /* at which UDP is served; 0: not at all */
+    uint16_t udp_port; /* at which UDP is served at this address; 0: not at all */
+    bool has_data_udp; /* UDP is served at the data addresses */
     int turns_fd;      /* a byte into it wakes the arbiter (turns/slot.h); -1: there is none */
     /* Limits in milliseconds: for the whole handshake, between two questions, and for taking an
      * answer. */

@@ -85,6 +85,8 @@ static int send_challenge(struct ath_server_session *session)
     ath_control_challenge_set_session(challenge, atomic_load(&session->entry->id));
     if (session->purpose == ATH_GPU_PURPOSE_CUDA)
         ath_control_challenge_set_udp_port(challenge, session->server->udp_port);
+    if (session->purpose == ATH_GPU_PURPOSE_CUDA)
+        ath_control_challenge_set_has_data_udp(challenge, session->server->has_data_udp);
     if (session->purpose == ATH_GPU_PURPOSE_CUDA && *session->server->data_addresses)
         ath_control_challenge_set_data_addresses(challenge, session->server->data_addresses);
     return ath_server_session_send(session, "handshake", &session->challenge);

@@ -22,7 +22,8 @@ enum {
 
 struct ath_waiting {
     int fd;
-    int way; /* the listening socket: the caller's number */
+    int way;      /* the listening socket: the caller's number */
+    bool is_data; /* as in struct ath_joining */
     struct ath_source source;
     uint64_t since_ms;
     uint64_t session; /* that the connection joins; 0: its first message has not come */

@@ -114,7 +114,7 @@ class FailingLinks(Sides):
     def check_transport(self, transport, encrypt, seconds):
         pick = random.Random(f"{SEED} {transport} {encrypt}")
         data = [word for i in DATA for word in ("--data-listen", f"10.79.{i}.1:5555")]
-        with serve("--log-level", "debug", "--encrypt", encrypt, *data, listen="10.79.0.1:0", memory="256M", prefix=self.inside(0)) as server, \
+        with serve("--log-level", "debug", "--encrypt", encrypt, "--udp", "on", *data, listen="10.79.0.1:0", memory="256M", prefix=self.inside(0)) as server, \
                 Program(server.address, prefix=self.inside(1), words=("-v", "--encrypt", encrypt, "--transport", transport)) as program:
             reader = Reader(program.process.stderr)
             self.copies(program, pick, time.monotonic() + 0.5)
@@ -130,10 +130,11 @@ class FailingLinks(Sides):
                 self.assertGreater(reader.count("is lost"), 0, server.log())
             program.process.stdin.close()
             self.assertEqual(program.process.wait(harness.PATIENCE_S), 0)
+            self.assertIn(f" transport={transport} ", server.log())
             self.assertNotIn("session-broken", server.log())
 
     def test_copies_are_right(self):
-        ways = [(transport, encrypt) for transport in ("tcp",) for encrypt in ("off", "on")]
+        ways = [(transport, encrypt) for transport in ("tcp", "udp") for encrypt in ("off", "on")]
         for transport, encrypt in ways:
             with self.subTest(f"{transport}, encrypt {encrypt}, seed {SEED}"):
                 self.check_transport(transport, encrypt, SECONDS / len(ways))

@@ -141,6 +141,32 @@ LOOP_TEST(is_strict_about_heads, 0, sizeof heads / sizeof *heads)
                      heads[_i].is_sound ? 0 : -EBADMSG);
 }
 
+/* ---- room ---- */
+
+/* Bytes that no path has taken yet stay with the program, which may give them to another channel.
+ */
+TEST(a_flow_takes_few_bytes_that_it_cannot_send)
+{
+    enum { MOST = 64 * 1024, BUFFER = 1024 * 1024 };
+    const struct ath_flow_settings settings = {
+        .channel = 1, .buffer_bytes = BUFFER, .most_bytes = 1472, .unsent_most = MOST
+    };
+    struct ath_flow *flow = ath_flow_make(&settings, 1000);
+    struct ath_datagram datagram;
+    struct iovec parts[2];
+    size_t sent = 0;
+    ck_assert_ptr_nonnull(flow);
+    ck_assert_uint_eq(ath_flow_room(flow, parts), MOST);
+    ck_assert_uint_eq(parts[0].iov_len + parts[1].iov_len, MOST);
+    ath_flow_written(flow, MOST);
+    ck_assert_uint_eq(ath_flow_room(flow, parts), 0);
+    while (ath_flow_next(flow, &datagram, 1000))
+        sent += datagram.kind == ATH_DATAGRAM_DATA ? datagram.length : 0;
+    ck_assert_uint_gt(sent, 0);
+    ck_assert_uint_eq(ath_flow_room(flow, parts), sent);
+    ath_flow_free(flow);
+}
+
 /* ---- acknowledgements ---- */
 
 static bool acknowledges(const struct ath_ack *ack, uint64_t number)

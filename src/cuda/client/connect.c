@@ -157,11 +157,18 @@ static void say_channels(const struct ath_stripes *stripes)
 {
     char from[ATH_ENDPOINT_TEXT], to[ATH_ENDPOINT_TEXT];
     const size_t count = stripes->count - stripes->has_back;
-    for (size_t i = 0; i < count && ath_log_has(ATH_LOG_VERBOSE); i++)
-        ath_log(ATH_LOG_VERBOSE, "channel=%zu from=%s to=%s way=%s", i + 1,
-                ath_endpoint_of_socket(stripes->sockets[i].fd, false, from),
-                ath_endpoint_of_socket(stripes->sockets[i].fd, true, to),
-                stripes->way == ATH_STRIPES_PIECES ? "data" : "control");
+    const char *way = stripes->way == ATH_STRIPES_PIECES ? "data" : "control";
+    for (size_t i = 0; i < count && ath_log_has(ATH_LOG_VERBOSE); i++) {
+        const struct ath_data_path *path = &stripes->paths[stripes->path_of[i]];
+        const int fd = stripes->sockets[i].fd;
+        if (path->is_udp)
+            ath_log(ATH_LOG_VERBOSE, "channel=%zu from=%s to=%s way=%s/udp", i + 1,
+                    *path->link ? path->link : "*", ath_data_path_text(path, to), way);
+        else
+            ath_log(ATH_LOG_VERBOSE, "channel=%zu from=%s to=%s way=%s", i + 1,
+                    ath_endpoint_of_socket(fd, false, from), ath_endpoint_of_socket(fd, true, to),
+                    way);
+    }
 }
 
 static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "remote/wire/endpoint.h"
 
 static void free_interfaces(struct ifaddrs **interfaces)
 {
@@ -152,20 +151,47 @@ size_t ath_data_paths_find(const char *addresses, bool is_near,
     return count;
 }
 
+const char *ath_data_path_text(const struct ath_data_path *path, char out[ATH_ENDPOINT_TEXT])
+{
+    char host[INET6_ADDRSTRLEN] = "?", port[8] = "?";
+    struct ath_endpoint endpoint = { 0 };
+    (void)!getnameinfo((const struct sockaddr *)&path->to, path->length, host, sizeof host, port,
+                       sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+    snprintf(endpoint.host, sizeof endpoint.host, "%s", host);
+    snprintf(endpoint.port, sizeof endpoint.port, "%s", port);
+    return ath_endpoint_format(&endpoint, out);
+}
+
+/* Makes a socket send from the path's link. */
+static int bind_to_link(int fd, const struct ath_data_path *path)
+{
+    /* Without this the kernel sends by its first route, whatever the address; older kernels want a
+     * right for it, and the routes may be right without. */
+    (void)!setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, path->link, (socklen_t)strlen(path->link));
+    return bind(fd, (const struct sockaddr *)&path->from, path->length) ? -errno : 0;
+}
+
+int ath_data_path_bind(const struct ath_data_path *path)
+{
+    const struct sockaddr_storage any = { .ss_family = path->to.ss_family };
+    ath_auto_close int fd = socket(path->to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    int status = *path->link                                             ? bind_to_link(fd, path)
+                 : bind(fd, (const struct sockaddr *)&any, path->length) ? -errno
+                                                                         : 0;
+    return status ? status : ath_steal_fd(&fd);
+}
+
 int ath_data_path_connect(const struct ath_data_path *path)
 {
     ath_auto_close int fd =
         socket(path->to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    if (*path->link) {
-        /* Without this the kernel sends by its first route, whatever the address; older kernels
-         * want a right for it, and the routes may be right without. */
-        (void)!setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, path->link,
-                          (socklen_t)strlen(path->link));
-        if (bind(fd, (const struct sockaddr *)&path->from, path->length))
-            return -errno;
-    }
+    int status = *path->link ? bind_to_link(fd, path) : 0;
+    if (status)
+        return status;
     if (connect(fd, (const struct sockaddr *)&path->to, path->length) && errno != EINPROGRESS)
         return -errno;
     return ath_steal_fd(&fd);

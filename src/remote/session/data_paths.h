@@ -8,12 +8,15 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "remote/wire/endpoint.h"
+
 enum { ATH_DATA_PATHS_MAX = 8 };
 
 struct ath_data_path {
     struct sockaddr_storage to, from; /* from: family AF_UNSPEC if the kernel chooses */
     socklen_t length;                 /* of both */
     char link[IF_NAMESIZE];           /* of from; empty if the kernel chooses */
+    bool is_udp;                      /* by a channel of UDP (remote/udp/carrier.h) */
 };
 
 /*
@@ -25,8 +28,15 @@ struct ath_data_path {
 size_t ath_data_paths_find(const char *addresses, bool is_near,
                            struct ath_data_path out[ATH_DATA_PATHS_MAX]);
 
-/* Begins a connection by a path. Returns a socket that does not block, or a negative errno. */
+/* Begins a connection of TCP by a path. Returns a socket that does not block, or a negative errno.
+ */
 int ath_data_path_connect(const struct ath_data_path *path);
+
+/* The same for datagrams: a socket that is bound as the path wants. */
+int ath_data_path_bind(const struct ath_data_path *path);
+
+/* Writes the address and the port that a path leads to, and returns out. */
+const char *ath_data_path_text(const struct ath_data_path *path, char out[ATH_ENDPOINT_TEXT]);
 
 /* Whether it is an address that no packet from or to another host has. */
 bool ath_data_path_is_loopback(const struct sockaddr_storage *address);

@@ -45,12 +45,13 @@ static bool is_over(struct recovery *recovery)
     return yes;
 }
 
-static int await_path(struct recovery *recovery, int fd)
+static int await_path(struct recovery *recovery, struct ath_opening *opening,
+                      const struct ath_data_path *path)
 {
     const uint64_t end_ms = ath_now_ms() + PATH_MS;
     int status = -ETIMEDOUT;
     while (status == -ETIMEDOUT && ath_now_ms() < end_ms && !is_over(recovery))
-        status = ath_stripe_await_path(fd, &recovery->owner, ath_now_ms() + LOOK_MS);
+        status = ath_stripe_await_path(opening, path, &recovery->owner, ath_now_ms() + LOOK_MS);
     return status;
 }
 
@@ -71,14 +72,17 @@ static int join_again(struct recovery *recovery, size_t slot, int fd)
 
 static int make_again(struct recovery *recovery, size_t slot)
 {
-    int fd = ath_data_path_connect(&recovery->paths[recovery->path_of[slot]]);
-    if (fd < 0)
-        return fd;
-    int status = await_path(recovery, fd);
-    if (!status)
-        status = join_again(recovery, slot, fd);
+    const struct ath_data_path *path = &recovery->paths[recovery->path_of[slot]];
+    struct ath_opening opening;
+    int status = ath_opening_begin(path, &opening);
     if (status)
-        close(fd);
+        return status;
+    status = await_path(recovery, &opening, path);
+    ath_opening_give_up(&opening);
+    if (!status)
+        status = join_again(recovery, slot, opening.fd);
+    if (status)
+        close(opening.fd);
     return status;
 }
 

@@ -186,13 +186,29 @@ static void begin_own_stripes(const struct handshake *handshake)
         ath_stripes_begin(&owner, "", &handshake->session->stripes);
 }
 
+/* By a port of the server's address, or by its data addresses (0). */
+static void say_no_udp(uint16_t port, int status)
+{
+    if (port)
+        ath_log(ATH_LOG_NORMAL,
+                _("large data goes by TCP: no way by UDP to the server's port %d: %s"), port,
+                strerror(-status));
+    else
+        ath_log(ATH_LOG_NORMAL,
+                _("large data goes by TCP: no way by UDP to the server's data addresses: %s"),
+                strerror(-status));
+}
+
 /*
  * Begins further connections by UDP. A session that is plain because it stays on this host makes
  * none: behind a tunnel the port of UDP may be another user's.
  */
-static bool begin_udp(const struct ath_stripes_owner *owner, uint16_t port, struct ath_stripes *out)
+static bool begin_udp(const struct ath_stripes_owner *owner, struct ath_control_challenge challenge,
+                      struct ath_stripes *out)
 {
-    if (!port) {
+    const char *addresses = ath_control_challenge_data_addresses(challenge);
+    const uint16_t port = *addresses ? 0 : ath_control_challenge_udp_port(challenge);
+    if (!port && !(*addresses && ath_control_challenge_has_data_udp(challenge))) {
         ath_log(ATH_LOG_NORMAL, "%s", _("large data goes by TCP: the server does not take UDP"));
         return false;
     }
@@ -203,11 +219,9 @@ static bool begin_udp(const struct ath_stripes_owner *owner, uint16_t port, stru
               "so UDP would not be, either (--encrypt on)"));
         return false;
     }
-    int status = ath_stripes_begin_udp(owner, port, out);
+    int status = ath_stripes_begin_udp(owner, addresses, port, out);
     if (status)
-        ath_log(ATH_LOG_NORMAL,
-                _("large data goes by TCP: no way by UDP to the server's port %d: %s"), port,
-                strerror(-status));
+        say_no_udp(port, status);
     return !status;
 }
 
@@ -217,8 +231,7 @@ static void begin_stripes(struct handshake *handshake, struct ath_control_challe
     const struct ath_stripes_owner owner = ath_session_as_owner(handshake->session);
     struct ath_stripes *stripes = &handshake->session->stripes;
     const char *addresses = ath_control_challenge_data_addresses(challenge);
-    if (handshake->wants_udp &&
-        begin_udp(&owner, ath_control_challenge_udp_port(challenge), stripes))
+    if (handshake->wants_udp && begin_udp(&owner, challenge, stripes))
         return;
     if (*addresses)
         ath_stripes_free(stripes);

@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "proto/control.h"
 #include "remote/switches.h"
-#include "remote/udp/carrier.h"
 #include "remote/wire/endpoint.h"
 
 enum {
@@ -43,9 +42,12 @@ size_t ath_stripes_wanted(bool is_encrypted)
 
 void ath_stripes_free(struct ath_stripes *stripes)
 {
-    while (stripes->count)
-        ath_socket_close(&stripes->sockets[--stripes->count]);
+    while (stripes->count) {
+        ath_opening_give_up(&stripes->openings[--stripes->count]);
+        ath_socket_close(&stripes->sockets[stripes->count]);
+    }
     stripes->has_back = false;
+    stripes->is_udp = false;
 }
 
 /* The number of connections that carry data. */
@@ -75,13 +77,34 @@ static bool find_own(int fd, struct ath_data_path *out)
     return out->to.ss_family == AF_INET || out->to.ss_family == AF_INET6;
 }
 
+/* Begins a connection by one of the paths. */
+static int begin_one(struct ath_stripes *stripes, size_t which, size_t path)
+{
+    struct ath_opening *opening = &stripes->openings[which];
+    int status = ath_opening_begin(&stripes->paths[path], opening);
+    stripes->path_of[which] = path;
+    stripes->sockets[which] = (struct ath_socket){ .fd = status ? status : opening->fd };
+    return status;
+}
+
+/* Begins connections by all paths in turn. */
+static int begin_all(struct ath_stripes *stripes, size_t wanted)
+{
+    int status = 0;
+    for (; stripes->count < wanted; stripes->count++) {
+        int one = begin_one(stripes, stripes->count, stripes->count % stripes->path_count);
+        status = status ? status : one;
+    }
+    return status;
+}
+
 /* Begins the connection for verdicts about frames. Returns false if it cannot be begun. */
 static bool begin_back(const struct ath_data_path *own, struct ath_stripes *out)
 {
-    int fd = ath_data_path_connect(own);
-    if (fd < 0)
+    struct ath_opening *opening = &out->openings[out->count];
+    if (ath_opening_begin(own, opening))
         return false;
-    out->sockets[out->count++] = (struct ath_socket){ .fd = fd };
+    out->sockets[out->count++] = (struct ath_socket){ .fd = opening->fd };
     return out->has_back = true;
 }
 
@@ -97,117 +120,22 @@ void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_a
     out->way = out->path_count ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL;
     if (!out->path_count)
         out->paths[out->path_count++] = own;
-    const size_t wanted = count_by(out->path_count, owner->is_encrypted);
-    for (; out->count < wanted; out->count++) {
-        size_t path = out->count % out->path_count;
-        int fd = ath_data_path_connect(&out->paths[path]);
-        out->path_of[out->count] = path;
-        out->sockets[out->count] = (struct ath_socket){ .fd = fd };
-        if (fd < 0 && out->way == ATH_STRIPES_EQUAL) {
-            ath_stripes_free(out);
-            return;
-        }
-    }
-    if (out->way == ATH_STRIPES_PIECES && !begin_back(&own, out))
+    int status = begin_all(out, count_by(out->path_count, owner->is_encrypted));
+    if (out->way == ATH_STRIPES_EQUAL ? status != 0 : !begin_back(&own, out))
         ath_stripes_free(out);
-}
-
-/* ---- by UDP ---- */
-
-/* A carrier for each connection, so that each has a thread at both ends. It ends by itself with its
- * only channel. */
-struct carried {
-    struct ath_carrier *carriers[ATH_STRIPES_MAX - 1];
-    uint64_t numbers[ATH_STRIPES_MAX - 1];
-    size_t count;
-};
-
-static int begin_channel(struct carried *carried, const struct ath_peer *peer,
-                         struct ath_stripes *out)
-{
-    const struct ath_carrier_settings settings = { .buffer_bytes = ATH_CARRIER_BUFFER_BYTES };
-    struct sockaddr_storage any = { .ss_family = peer->address.ss_family };
-    struct ath_carrier *carrier;
-    int channel;
-    ath_auto_close int fd = socket(peer->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&any, peer->length))
-        return -errno;
-    int status = ath_carrier_make(fd, &settings, &carrier);
-    if (status)
-        return status;
-    (void)ath_steal_fd(&fd);
-    status = ath_carrier_begin(carrier, peer, &carried->numbers[carried->count], &channel);
-    if (status) {
-        ath_carrier_free(carrier);
-        return status;
-    }
-    carried->carriers[carried->count++] = carrier;
-    out->sockets[out->count++] = (struct ath_socket){ .fd = channel };
-    return 0;
-}
-
-/* Returns false if the socket is not TCP's. */
-static bool find_peer(int fd, uint16_t port, struct ath_peer *out)
-{
-    struct ath_data_path own;
-    if (!find_own(fd, &own))
-        return false;
-    if (own.to.ss_family == AF_INET)
-        ((struct sockaddr_in *)&own.to)->sin_port = htons(port);
-    else
-        ((struct sockaddr_in6 *)&own.to)->sin6_port = htons(port);
-    *out = (struct ath_peer){ .address = own.to, .length = own.length };
-    return true;
-}
-
-int ath_stripes_begin_udp(const struct ath_stripes_owner *owner, uint16_t port,
-                          struct ath_stripes *out)
-{
-    struct carried carried = { .count = 0 };
-    struct ath_peer peer;
-    int status = 0;
-    *out = (struct ath_stripes){ .is_udp = true, .way = ATH_STRIPES_EQUAL };
-    if (ath_is_off(ATH_SWITCH_STRIPES) || !port || !find_peer(owner->fd, port, &peer))
-        status = -ENOTSUP;
-    const size_t wanted = ath_stripes_wanted(owner->is_encrypted);
-    while (!status && out->count < wanted)
-        status = begin_channel(&carried, &peer, out);
-    const uint64_t deadline_ms = ath_now_ms() + UDP_MS;
-    for (size_t i = 0; i < carried.count; i++) {
-        int one =
-            ath_carrier_await(carried.carriers[i], carried.numbers[i], status ? 0 : deadline_ms);
-        status = status ? status : one;
-        ath_carrier_release(carried.carriers[i]);
-    }
-    if (status) {
-        ath_stripes_free(out);
-        out->is_udp = false;
-    }
-    return status;
 }
 
 /* ---- waiting for the connections ---- */
 
-static int await_stripe(int fd, uint64_t deadline_ms)
+static int await_one(struct ath_stripes *stripes, size_t which, uint64_t deadline_ms)
 {
-    int failure = 0;
-    socklen_t length = sizeof failure;
-    int status = ath_socket_wait(fd, POLLOUT, deadline_ms);
-    if (status)
-        return status;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length) ? -errno : -failure;
+    return ath_opening_await(&stripes->openings[which], deadline_ms);
 }
 
 static void leave_out(const struct ath_data_path *path, const char *reason)
 {
-    char host[INET6_ADDRSTRLEN] = "?", port[8] = "?";
-    struct ath_endpoint endpoint = { 0 };
     char text[ATH_ENDPOINT_TEXT];
-    (void)!getnameinfo((const struct sockaddr *)&path->to, path->length, host, sizeof host, port,
-                       sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
-    snprintf(endpoint.host, sizeof endpoint.host, "%s", host);
-    snprintf(endpoint.port, sizeof endpoint.port, "%s", port);
-    ath_endpoint_format(&endpoint, text);
+    ath_data_path_text(path, text);
     if (*path->link)
         ath_log(ATH_LOG_VERBOSE, _("the data address %s is left out from the link '%s': %s"), text,
                 path->link, reason);
@@ -217,14 +145,13 @@ static void leave_out(const struct ath_data_path *path, const char *reason)
 
 /* Whether a plain connection would carry to another host what the session keeps on this one, as by
  * a tunnel. */
-static bool would_leak(const struct ath_stripes_owner *owner, int fd)
+static bool would_leak(const struct ath_stripes_owner *owner, const struct ath_data_path *path)
 {
-    return owner->must_not_leak && !owner->is_encrypted &&
-           ath_encrypt_wants(ATH_ENCRYPT_AUTO, fd, true);
+    return owner->must_not_leak && !owner->is_encrypted && !ath_data_path_is_loopback(&path->to);
 }
 
 /* Looks which paths have answered, and leaves out the others. Returns how many are left. */
-static size_t try_paths(const struct ath_stripes *stripes, const struct ath_stripes_owner *owner,
+static size_t try_paths(struct ath_stripes *stripes, const struct ath_stripes_owner *owner,
                         bool is_good[ATH_DATA_PATHS_MAX])
 {
     uint64_t deadline_ms = ath_now_ms() + ANSWER_MS;
@@ -236,8 +163,8 @@ static size_t try_paths(const struct ath_stripes *stripes, const struct ath_stri
         size_t path = stripes->path_of[i];
         uint64_t now_ms = ath_now_ms(); /* one that has answered counts, however late the look */
         uint64_t until_ms = deadline_ms > now_ms ? deadline_ms : now_ms + 1;
-        int status = !is_good[path] ? 0 : fd < 0 ? fd : await_stripe(fd, until_ms);
-        bool leaks = is_good[path] && !status && would_leak(owner, fd);
+        int status = !is_good[path] ? 0 : fd < 0 ? fd : await_one(stripes, i, until_ms);
+        bool leaks = is_good[path] && !status && would_leak(owner, &stripes->paths[path]);
         if (!status && !leaks)
             continue;
         leave_out(&stripes->paths[path],
@@ -253,18 +180,16 @@ static int replace(struct ath_stripes *stripes, const bool is_good[ATH_DATA_PATH
 {
     size_t path = 0;
     for (size_t i = 0; i < data_count(stripes); i++) {
-        struct ath_socket *stripe = &stripes->sockets[i];
         if (is_good[stripes->path_of[i]])
             continue;
         do
             path = (path + 1) % stripes->path_count;
         while (!is_good[path]);
-        if (stripe->fd >= 0)
-            close(stripe->fd);
-        stripe->fd = ath_data_path_connect(&stripes->paths[path]);
-        stripes->path_of[i] = path;
-        if (stripe->fd < 0)
-            return stripe->fd;
+        ath_opening_give_up(&stripes->openings[i]);
+        ath_socket_close(&stripes->sockets[i]);
+        int status = begin_one(stripes, i, path);
+        if (status)
+            return status;
     }
     return 0;
 }
@@ -290,8 +215,65 @@ static int choose_paths(struct ath_stripes *stripes, const struct ath_stripes_ow
     size_t count = try_paths(stripes, owner, is_good);
     if (count == stripes->path_count)
         return 0;
-    return count ? replace(stripes, is_good) : use_own(stripes, owner);
+    return count             ? replace(stripes, is_good)
+           : stripes->is_udp ? -ETIMEDOUT
+                             : use_own(stripes, owner);
 }
+
+/* ---- by UDP ---- */
+
+/* The paths for UDP. Returns false if there are none. */
+static bool find_udp_paths(const struct ath_stripes_owner *owner, const char *data_addresses,
+                           uint16_t port, struct ath_stripes *out)
+{
+    struct ath_data_path own;
+    if (ath_is_off(ATH_SWITCH_STRIPES) || !find_own(owner->fd, &own))
+        return false;
+    out->path_count =
+        ath_data_paths_find(data_addresses, ath_data_path_is_loopback(&own.to), out->paths);
+    out->way = *data_addresses ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL;
+    if (out->way == ATH_STRIPES_EQUAL && port) {
+        out->paths[out->path_count++] = own;
+        if (own.to.ss_family == AF_INET)
+            ((struct sockaddr_in *)&out->paths[0].to)->sin_port = htons(port);
+        else
+            ((struct sockaddr_in6 *)&out->paths[0].to)->sin6_port = htons(port);
+    }
+    for (size_t i = 0; i < out->path_count; i++)
+        out->paths[i].is_udp = true;
+    return out->path_count;
+}
+
+/* Waits until all are made, so that there is still time to use TCP. */
+static int await_udp(struct ath_stripes *stripes, const struct ath_stripes_owner *owner)
+{
+    const uint64_t deadline_ms = ath_now_ms() + UDP_MS;
+    int status = stripes->way == ATH_STRIPES_PIECES ? choose_paths(stripes, owner) : 0;
+    for (size_t i = 0; i < data_count(stripes) && !status; i++)
+        status = await_one(stripes, i, deadline_ms);
+    return status;
+}
+
+int ath_stripes_begin_udp(const struct ath_stripes_owner *owner, const char *data_addresses,
+                          uint16_t port, struct ath_stripes *out)
+{
+    struct ath_data_path own;
+    *out = (struct ath_stripes){ .is_udp = true };
+    if (!find_udp_paths(owner, data_addresses, port, out) || !find_own(owner->fd, &own))
+        return -ENOTSUP;
+    const bool is_pieces = out->way == ATH_STRIPES_PIECES;
+    int status = begin_all(out, is_pieces ? count_by(out->path_count, owner->is_encrypted)
+                                          : ath_stripes_wanted(owner->is_encrypted));
+    if (is_pieces)
+        status = begin_back(&own, out) ? 0 : -ENOTCONN; /* a path that fails is left out */
+    if (!status)
+        status = await_udp(out, owner);
+    if (status)
+        ath_stripes_free(out);
+    return status;
+}
+
+/* ---- joining ---- */
 
 static int join(int fd, uint64_t session, const struct ath_ticket *ticket, uint32_t number,
                 uint64_t deadline_ms)
@@ -328,12 +310,12 @@ static int begin_tls(struct ath_socket *stripe, const struct ath_ticket *ticket,
 int ath_stripes_join(struct ath_stripes *stripes, const struct ath_stripes_owner *owner)
 {
     uint64_t deadline_ms = ath_now_ms() + CONNECT_MS;
-    int status =
-        stripes->count && stripes->way == ATH_STRIPES_PIECES ? choose_paths(stripes, owner) : 0;
+    const bool must_choose = stripes->way == ATH_STRIPES_PIECES && !stripes->is_udp;
+    int status = stripes->count && must_choose ? choose_paths(stripes, owner) : 0;
     for (size_t i = 0; i < stripes->count && !status; i++) {
         struct ath_socket *stripe = &stripes->sockets[i];
         uint32_t number = (uint32_t)i + 1;
-        status = await_stripe(stripe->fd, deadline_ms);
+        status = await_one(stripes, i, deadline_ms);
         if (!status)
             status = join(stripe->fd, owner->session, owner->ticket, number, deadline_ms);
         if (!status && owner->is_encrypted)
@@ -353,10 +335,10 @@ int ath_stripes_finish(const struct ath_stripes *stripes, uint64_t deadline_ms, 
 
 /* ---- one connection, later ---- */
 
-int ath_stripe_await_path(int fd, const struct ath_stripes_owner *owner, uint64_t deadline_ms)
+int ath_stripe_await_path(struct ath_opening *opening, const struct ath_data_path *path,
+                          const struct ath_stripes_owner *owner, uint64_t deadline_ms)
 {
-    int status = await_stripe(fd, deadline_ms);
-    return !status && would_leak(owner, fd) ? -EPERM : status;
+    return would_leak(owner, path) ? -EPERM : ath_opening_await(opening, deadline_ms);
 }
 
 /* The server's word that it has the connection: one byte. */

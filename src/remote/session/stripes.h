@@ -8,17 +8,18 @@
  * is made again (recovery.h).
  */
 #pragma once
-#include "remote/session/data_paths.h"
+#include "remote/session/opening.h"
 #include "remote/tls/policy.h"
 #include "remote/transport/stream.h"
 #include "remote/wire/secret.h"
 
 struct ath_stripes {
     struct ath_socket sockets[ATH_STRIPES_MAX];
+    struct ath_opening openings[ATH_STRIPES_MAX]; /* of the same connections, until they are made */
     size_t count;
     enum ath_stripes_way way;
     bool has_back; /* the last one goes where the session goes, and carries verdicts alone */
-    bool is_udp;   /* they go by UDP */
+    bool is_udp;   /* they go by UDP, the last one by TCP if has_back */
     /* The paths to data addresses, and the path of each connection. */
     struct ath_data_path paths[ATH_DATA_PATHS_MAX];
     size_t path_count;
@@ -45,11 +46,12 @@ size_t ath_stripes_wanted(bool is_encrypted);
 void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_addresses,
                        struct ath_stripes *out);
 
-/* The same by UDP, to a port of the session's own address (remote/udp/carrier.h); waits for its
- * answers for a second. Returns 0, or a negative errno if they do not come or UDP cannot be used;
- * *out is empty then. */
-int ath_stripes_begin_udp(const struct ath_stripes_owner *owner, uint16_t port,
-                          struct ath_stripes *out);
+/* The same by UDP (remote/udp/carrier.h), to data addresses if there are any, else to a port of the
+ * session's own address. Waits for a second until the connections are made; a data address that
+ * does not answer sooner is left out. Returns 0, or a negative errno if no answer comes or UDP
+ * cannot be used; *out is empty then. */
+int ath_stripes_begin_udp(const struct ath_stripes_owner *owner, const char *data_addresses,
+                          uint16_t port, struct ath_stripes *out);
 
 /* Waits until the connections are made, and joins the session with each. A data address that does
  * not answer soon is left out, and the connections go by the others; without any they go to the
@@ -65,10 +67,11 @@ int ath_stripes_finish(const struct ath_stripes *stripes, uint64_t deadline_ms,
 void ath_stripes_free(struct ath_stripes *stripes);
 
 /* The two halves of one connection by a path that joins a session under a number: waiting for the
- * path until deadline_ms (of ath_now_ms()), which needs what ath_data_path_connect() has returned;
- * and joining, with its encryption, until the server says that it has the connection. Each returns
- * 0 or a negative errno; the first one -EPERM if the connection would carry in the open what must
- * not leave this host. The descriptor stays the caller's until the second one succeeds. */
-int ath_stripe_await_path(int fd, const struct ath_stripes_owner *owner, uint64_t deadline_ms);
+ * path (ath_opening_await()); and joining, with its encryption, until the server says that it has
+ * the connection. Each returns 0 or a negative errno; the first one -EPERM if the connection would
+ * carry in the open what must not leave this host. The descriptor stays the caller's until the
+ * second one succeeds. */
+int ath_stripe_await_path(struct ath_opening *opening, const struct ath_data_path *path,
+                          const struct ath_stripes_owner *owner, uint64_t deadline_ms);
 int ath_stripe_join_again(int fd, const struct ath_stripes_owner *owner, uint32_t number,
                           uint64_t deadline_ms, struct ath_socket *out);

@@ -20,6 +20,8 @@ struct ath_carrier;
 
 struct ath_carrier_settings {
     size_t buffer_bytes; /* of each channel and direction; a power of two, as at the peer */
+    size_t unsent_most;  /* bytes of each channel that wait to be sent for the first time; 0: all
+                          * that have room */
     uint64_t fixed_rate; /* bytes a second of each channel; 0: fair to TCP */
     size_t channels_max; /* that peers may open; 0: none */
     /* The carrier's thread calls this for a channel that a peer has opened. fd belongs to the
@@ -28,7 +30,7 @@ struct ath_carrier_settings {
     void *context;
 };
 
-enum { ATH_CARRIER_BUFFER_BYTES = 4 << 20 };
+enum { ATH_CARRIER_BUFFER_BYTES = 4 << 20, ATH_CARRIER_UNSENT_BYTES = 256 << 10 };
 
 /* Starts a carrier on a bound datagram socket, which it owns on success. Returns 0, or a negative
  * errno. */
@@ -46,6 +48,10 @@ int ath_carrier_open(struct ath_carrier *carrier, const struct ath_peer *to, uin
 int ath_carrier_begin(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t *out_number,
                       int *out_fd);
 int ath_carrier_await(struct ath_carrier *carrier, uint64_t number, uint64_t deadline_ms);
+
+/* Between the two: waits as the second one does, and the channel goes on opening after a timeout.
+ */
+int ath_carrier_look(struct ath_carrier *carrier, uint64_t number, uint64_t deadline_ms);
 
 struct ath_carrier_counters {
     size_t channels;  /* open now */

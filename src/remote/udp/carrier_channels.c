@@ -37,6 +37,7 @@ struct carrier_channel *ath_carrier_make_channel(struct ath_carrier *carrier, ui
                                                 .buffer_bytes = carrier->settings.buffer_bytes,
                                                 .most_bytes =
                                                     ATH_DATAGRAM_BYTES_MAX, /* probes find it */
+                                                .unsent_most = carrier->settings.unsent_most,
                                                 .fixed_rate = carrier->settings.fixed_rate };
     if (!channel)
         return NULL;

@@ -156,6 +156,14 @@ int ath_carrier_begin(struct ath_carrier *carrier, const struct ath_peer *to, ui
     return 0;
 }
 
+int ath_carrier_look(struct ath_carrier *carrier, uint64_t number, uint64_t deadline_ms)
+{
+    pthread_mutex_lock(&carrier->lock);
+    int status = await_open(carrier, ath_carrier_find_channel(carrier, number), deadline_ms);
+    pthread_mutex_unlock(&carrier->lock);
+    return status;
+}
+
 int ath_carrier_await(struct ath_carrier *carrier, uint64_t number, uint64_t deadline_ms)
 {
     pthread_mutex_lock(&carrier->lock);

@@ -49,6 +49,11 @@ size_t ath_flow_room(const struct ath_flow *flow, struct iovec parts[2])
     const struct flow_sender *sender = &flow->sender;
     size_t used = (size_t)(sender->end - sender->acknowledged);
     size_t room = sender->is_finished ? 0 : flow->settings.buffer_bytes - used;
+    if (flow->settings.unsent_most) {
+        size_t unsent = (size_t)(sender->end - sender->begun);
+        size_t most = flow->settings.unsent_most;
+        room = ath_flow_lesser(room, unsent < most ? most - unsent : 0);
+    }
     ath_flow_parts(flow, sender->bytes, sender->end, room, parts);
     return room;
 }

@@ -25,6 +25,7 @@ struct ath_flow_settings {
     uint64_t channel;
     size_t buffer_bytes; /* in each direction; a power of two, the same at both ends */
     size_t most_bytes;   /* of a datagram on the first hop */
+    size_t unsent_most;  /* bytes that wait to be sent for the first time; 0: all that have room */
     uint64_t fixed_rate; /* bytes a second; 0: fair to TCP (congestion.h) */
 };
 
