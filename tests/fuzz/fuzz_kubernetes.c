@@ -199,7 +199,7 @@ static void read_quantity(const char *bytes, size_t length)
     insist(ath_kube_quantity_read(text, &value) || value >= 0, "a quantity is not negative");
 }
 
-/* What is known must still be countable, and its GPUs can be asked for. */
+/* The cache must still be countable, and its GPUs can be asked for. */
 static void look_at(struct ath_kube_cache *cache)
 {
     struct ath_kube_cache_counts counts;
