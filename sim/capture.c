@@ -195,7 +195,7 @@ CUresult sim_capture_forbids(void)
     for (struct sim_capture *at = captures; at; at = at->next) {
         bool is_own = at->thread == thread->id && at->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
         bool is_global = at->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
-                         thread->capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+                         thread->capture_mode != CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         if (is_own || is_global) {
             at->is_valid = false;
             return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -455,6 +455,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, 
     return cuStreamUpdateCaptureDependencies_v2(stream, nodes, NULL, count, flags);
 }
 
+/* Takes any number, as driver 580 does. */
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     SIM_LOCKED;
@@ -462,7 +463,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
     CUresult status = sim_enter_driver();
     if (status)
         return status;
-    if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (!mode)
         return CUDA_ERROR_INVALID_VALUE;
     CUstreamCaptureMode before = thread->capture_mode;
     thread->capture_mode = *mode;

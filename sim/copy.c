@@ -122,6 +122,14 @@ static void default_shape(const struct sim_copy *copy, struct sim_place *place)
         place->height = place->y + copy->height;
 }
 
+/* A copy that begins in registered memory stays in it (driver 580). */
+static bool stays_registered(uint64_t first, size_t bytes)
+{
+    const struct sim_range *range = sim_range_at(first);
+    return !range || range->memory != SIM_REGISTERED_MEMORY ||
+           bytes <= range->base + range->bytes - first;
+}
+
 static bool is_inside(const struct sim_copy *copy, const struct sim_place *place)
 {
     if (!copy->width_bytes || !copy->height || !copy->depth)
@@ -134,7 +142,10 @@ static bool is_inside(const struct sim_copy *copy, const struct sim_place *place
     size_t begin = offset_of(place, 0, 0);
     if (place->type == CU_MEMORYTYPE_ARRAY)
         return end <= place->array->bytes;
-    return place->type == CU_MEMORYTYPE_HOST || sim_is_known(place->device + begin, end - begin);
+    if (place->type == CU_MEMORYTYPE_HOST)
+        return stays_registered((uint64_t)(uintptr_t)place->host + begin, end - begin);
+    return stays_registered(place->device + begin, end - begin) &&
+           sim_is_known(place->device + begin, end - begin);
 }
 
 CUresult sim_copy_work(const CUDA_MEMCPY3D *asked, struct sim_work **out)

@@ -10,6 +10,7 @@
 #include "sim/context.h"
 #include "sim/current_context.h"
 #include "sim/export_tables.h"
+#include "sim/facts.h"
 
 static const struct ath_cuda_error *find_error(CUresult error)
 {
@@ -57,11 +58,11 @@ static bool are_flags(uint64_t flags)
     return !(flags & ~known);
 }
 
-/* Since CUDA 12 an unknown name is no error. */
+/* Since CUDA 12 an unknown name is no error. A version above the driver's is one (580). */
 CUresult cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags,
                              CUdriverProcAddressQueryResult *out_status)
 {
-    if (!name || !*name || !out || !are_flags(flags))
+    if (!name || !*name || !out || !are_flags(flags) || version > SIM_DRIVER_VERSION)
         return CUDA_ERROR_INVALID_VALUE;
     CUdriverProcAddressQueryResult status = find(name, out, version, flags);
     if (out_status)
@@ -71,7 +72,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t
 
 CUresult cuGetProcAddress(const char *name, void **out, int version, uint64_t flags)
 {
-    if (!name || !*name || !out || !are_flags(flags))
+    if (!name || !*name || !out || !are_flags(flags) || version > SIM_DRIVER_VERSION)
         return CUDA_ERROR_INVALID_VALUE;
     return find(name, out, version, flags) == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS
                                                                           : CUDA_ERROR_NOT_FOUND;

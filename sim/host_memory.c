@@ -154,7 +154,7 @@ static CUresult end_host_range(const void *memory, enum sim_memory kind, CUresul
 {
     SIM_LOCKED;
     struct sim_context *context;
-    bool needs_none = kind == SIM_HOST_MEMORY && !sim_current(); /* as NVIDIA's driver does (580) */
+    bool needs_none = !sim_current(); /* as NVIDIA's driver does (580) */
     CUresult status = needs_none ? sim_enter_driver() : sim_enter_unless_captured(&context);
     uint64_t address = (uint64_t)(uintptr_t)memory;
     if (status)

@@ -186,6 +186,29 @@ static void host_memory_is_refused(void)
     gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemHostAlloc(&memory, 4096, 0));
     gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
     gives(CUDA_ERROR_INVALID_VALUE, cuMemHostAlloc(&memory, 4096, 0xf8));
+    ok(cuMemFreeHost(memory));
+}
+
+/* Nor may it be freed, registered or unregistered; that comes ahead of other errors. */
+static void host_memory_is_kept(void)
+{
+    CUgraph graph;
+    void *memory;
+    char *own = aligned_alloc(4096, 8192);
+    ok(cuMemHostAlloc(&memory, 4096, 0));
+    ok(cuMemHostRegister_v2(own, 4096, 0));
+    ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemFreeHost(memory));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+    ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemFreeHost(own));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemHostUnregister(own));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemHostUnregister(own + 4096));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemHostRegister_v2(own + 4096, 4096, 0));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+    ok(cuMemHostUnregister(own));
+    ok(cuMemFreeHost(memory));
+    free(own);
 }
 
 /* Copies that wait are no part of what another stream captures for this thread. */
@@ -244,6 +267,24 @@ static void exchanged_mode(void)
     ok(launch_fill(p, 5, N, stream));
     run(instantiate(end()));
     same(all_of(p, N), 5);
+}
+
+/* A number that is no mode is kept, and forbids what the global mode does. */
+static void exchanged_for_no_mode(void)
+{
+    CUstreamCaptureMode mode = (CUstreamCaptureMode)7;
+    CUdeviceptr p;
+    CUgraph graph;
+    ok(cuThreadExchangeStreamCaptureMode(&mode));
+    same(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    gives(CUDA_ERROR_INVALID_VALUE, cuStreamBeginCapture_v2(stream, (CUstreamCaptureMode)7));
+    ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemAlloc_v2(&p, 4096));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+    mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    ok(cuThreadExchangeStreamCaptureMode(&mode));
+    same(mode, 7);
+    gives(CUDA_ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode(NULL));
 }
 
 /* ---- made by hand ---- */
@@ -1029,7 +1070,9 @@ static const struct test tests[] = {
     { "a synchronize breaks the capture", forbidden, 0 },
     { "a captured event can't be asked", captured_event, 0 },
     { "memory is allocated in relaxed mode", exchanged_mode, 0 },
+    { "a mode that does not exist is kept", exchanged_for_no_mode, 0 },
     { "host memory taken during a capture", host_memory_is_refused, 0 },
+    { "nor is it freed or registered", host_memory_is_kept, 0 },
     { "copies that wait beside a capture", copies_beside_a_capture, 0 },
     { "pinned copies that wait beside a capture", pinned_copies_beside_a_capture, 0 },
     { "pinned memory is freed beside a capture", free_beside, 0 },

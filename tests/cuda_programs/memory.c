@@ -698,6 +698,36 @@ static void registered_wrongly(void)
     check(!munmap(memory, page));
 }
 
+/* A copy that begins in registered memory ends there. One that begins before may end anywhere. */
+static void registered_in_part(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *memory =
+        mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr p = allocate(4 * page);
+    check(memory != MAP_FAILED);
+    ok(cuMemHostRegister_v2(memory + page, page, 0));
+    ok(cuMemHostRegister_v2(memory + 2 * page, page, 0));
+    uint8_t *inside = memory + 2 * page - 100;
+    ok(cuMemcpyHtoDAsync_v2(p, inside, 100, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync_v2(p, inside, 101, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoHAsync_v2(inside, p, 101, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p, inside, 101));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(inside, p, 101));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyAsync(p, (uintptr_t)inside, 101, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy((uintptr_t)inside, p, 101));
+    ok(cuMemcpyHtoD_v2(p, memory, 3 * page));
+    ok(cuMemcpyDtoHAsync_v2(memory, p, 2 * page, stream));
+    ok(cuStreamSynchronize(stream));
+    ok(cuCtxSetCurrent(NULL)); /* unregistering needs no context */
+    gives(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory));
+    ok(cuMemHostUnregister(memory + page));
+    ok(cuCtxSetCurrent(context));
+    ok(cuMemHostUnregister(memory + 2 * page));
+    ok(cuMemFree_v2(p));
+    munmap(memory, 4 * page);
+}
+
 /* The errors of driver 580: for memory that CUDA allocated, and inside of a registration. */
 static void registered_in_other_memory(void)
 {
@@ -1579,6 +1609,7 @@ static const struct test tests[] = {
     { "registered memory may have another address there", registered_elsewhere, 0 },
     { "memory that does not exist is not registered", registered_wrongly, 0 },
     { "registering and unregistering in other memory", registered_in_other_memory, 0 },
+    { "a copy does not leave registered memory", registered_in_part, 0 },
     { "attributes of a batch of copies", batch_attributes, 0 },
     { "memory is registered once", registered_twice, 0 },
     { "registered memory may be unmapped", registered_and_unmapped, ONLY_SIMULATED },

@@ -449,6 +449,19 @@ static void proc_addresses(void)
     check(function == NULL);
 }
 
+/* A driver knows no version that is later than its own. */
+static void later_versions(void)
+{
+    void *function;
+    int version;
+    CUdriverProcAddressQueryResult status;
+    ok(cuDriverGetVersion(&version));
+    found("cuMemAlloc", version, 0);
+    gives(CUDA_ERROR_INVALID_VALUE, query("cuMemAlloc", version + 1, 0, &function, &status));
+    gives(CUDA_ERROR_INVALID_VALUE, query("cuNothing", version + 1, 0, &function, &status));
+    gives(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuMemAlloc", &function, version + 1, 0));
+}
+
 /* The name that is found is the given name. */
 static void found_functions_work(void)
 {
@@ -564,6 +577,7 @@ static const struct test tests[] = {
     { "data that is no image is refused", wrong_images, 0 },
     { "a kernel that is not simulated is not found", unknown_kernel, ONLY_SIMULATED },
     { "functions are found by version", proc_addresses, 0 },
+    { "functions of a later driver are refused", later_versions, 0 },
     { "found functions work", found_functions_work, 0 },
     { "errors have names", errors, 0 },
 };

@@ -82,11 +82,15 @@ CUresult ath_cuda_begin(struct ath_cuda_exchange *exchange, enum ath_cuda_method
     return CUDA_SUCCESS;
 }
 
-/* The fields about the calling thread. They are no part of a cached answer's key. */
+/* The fields about the calling thread. They are no part of a cached answer's key. A program may set
+ * a number that is no mode: see capture_state.c. */
 static void set_thread(const struct ath_cuda_exchange *exchange)
 {
+    uint32_t mode = (uint32_t)exchange->thread->mode;
     ath_cuda_wire_call_set_thread(exchange->call, exchange->thread->id);
-    ath_cuda_wire_call_set_capture_mode(exchange->call, (uint32_t)exchange->thread->mode);
+    ath_cuda_wire_call_set_capture_mode(exchange->call, mode <= CU_STREAM_CAPTURE_MODE_RELAXED
+                                                            ? mode
+                                                            : CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 static CUresult built_status(int status)

@@ -168,13 +168,14 @@ CUresult ath_cuda_by_hand_cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCap
                                                        edges, dependency_count);
 }
 
-/* The mode belongs to the thread. Each call of the thread carries it. */
+/* The mode belongs to the thread. Each call of the thread carries it. Any number is accepted, and
+ * one that is no mode forbids what the global one does (seen with driver 580). */
 CUresult ath_cuda_by_hand_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     struct ath_cuda_thread *thread = ath_cuda_this_thread();
     if (!thread)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (!mode)
         return CUDA_ERROR_INVALID_VALUE;
     CUstreamCaptureMode before = thread->mode;
     thread->mode = *mode;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda/api/symbols.h"
+#include "cuda/client/client.h"
 #include "proto/cuda-client.h"
 
 /* ---- errors ---- */
@@ -45,6 +46,13 @@ static bool are_flags(uint64_t flags)
     return !(flags & ~known);
 }
 
+/* A version that the driver does not have yet (580). Before cuInit() the driver is not known. */
+static bool is_later(int version)
+{
+    int known = ath_cuda_driver_version();
+    return known && version > known;
+}
+
 static const struct ath_cuda_symbol *look_up_symbol(const char *symbol, void **entry, int version,
                                                     uint64_t flags,
                                                     CUdriverProcAddressQueryResult *out_status)
@@ -64,7 +72,7 @@ CUresult ath_cuda_by_hand_cuGetProcAddress(const char *symbol, void **entry, int
                                            uint64_t flags)
 {
     CUdriverProcAddressQueryResult status;
-    if (!symbol || !entry || !are_flags(flags))
+    if (!symbol || !entry || !are_flags(flags) || is_later(version))
         return CUDA_ERROR_INVALID_VALUE;
     return look_up_symbol(symbol, entry, version, flags, &status) ? CUDA_SUCCESS
                                                                   : CUDA_ERROR_NOT_FOUND;
@@ -75,7 +83,7 @@ CUresult ath_cuda_by_hand_cuGetProcAddress_v2(const char *symbol, void **entry, 
                                               CUdriverProcAddressQueryResult *status)
 {
     CUdriverProcAddressQueryResult found;
-    if (!symbol || !entry || !are_flags(flags))
+    if (!symbol || !entry || !are_flags(flags) || is_later(version))
         return CUDA_ERROR_INVALID_VALUE;
     look_up_symbol(symbol, entry, version, flags, &found);
     if (status)

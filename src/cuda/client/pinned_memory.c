@@ -264,20 +264,28 @@ static CUresult let_go(uintptr_t address, enum ath_cuda_host_memory_kind kind)
 
 /* Needs no current context, as with NVIDIA's driver (580): the memory's own context is made current
  * for the call. */
-CUresult ath_cuda_by_hand_cuMemFreeHost(void *memory)
+static CUresult end_memory(enum ath_cuda_method method, uintptr_t address,
+                           enum ath_cuda_host_memory_kind kind)
 {
     struct ath_cuda_host_memory facts;
-    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemFreeHost);
+    CUresult status = ath_cuda_ready(method);
+    if (!status)
+        status = check_captures(); /* ahead of the address, as the driver does */
     if (status != CUDA_ERROR_INVALID_CONTEXT)
-        return status ? status : let_go((uintptr_t)memory, ATH_CUDA_HOST_ALLOCATED);
-    if (!ath_cuda_host_find(memory, &facts))
-        return CUDA_ERROR_INVALID_VALUE;
+        return status ? status : let_go(address, kind);
+    if (!ath_cuda_host_find((const void *)address, &facts))
+        return let_go(address, kind);
     status = ath_cuda_by_hand_cuCtxPushCurrent_v2(facts.context);
     if (status)
         return status;
-    status = let_go((uintptr_t)memory, ATH_CUDA_HOST_ALLOCATED);
+    status = let_go(address, kind);
     ath_cuda_by_hand_cuCtxPopCurrent_v2(NULL);
     return status;
+}
+
+CUresult ath_cuda_by_hand_cuMemFreeHost(void *memory)
+{
+    return end_memory(ATH_CUDA_METHOD_cuMemFreeHost, (uintptr_t)memory, ATH_CUDA_HOST_ALLOCATED);
 }
 
 /* Kernels of several processes communicate through a mapped file (NCCL does, between GPUs without
@@ -301,6 +309,8 @@ CUresult ath_cuda_by_hand_cuMemHostRegister_v2(void *memory, size_t bytes, unsig
         CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     struct ath_cuda_host_memory facts;
     CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostRegister_v2);
+    if (!status)
+        status = check_captures();
     if (status)
         return status;
     if (!memory || !bytes || flags & ~(known | CU_MEMHOSTREGISTER_IOMEMORY))
@@ -334,8 +344,8 @@ CUresult ath_cuda_by_hand_cuMemHostRegister(void *memory, size_t bytes, unsigned
 
 CUresult ath_cuda_by_hand_cuMemHostUnregister(void *memory)
 {
-    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostUnregister);
-    return status ? status : let_go((uintptr_t)memory, ATH_CUDA_HOST_REGISTERED);
+    return end_memory(ATH_CUDA_METHOD_cuMemHostUnregister, (uintptr_t)memory,
+                      ATH_CUDA_HOST_REGISTERED);
 }
 
 CUresult ath_cuda_by_hand_cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory,

@@ -98,11 +98,22 @@ static bool is_writable(const void *address)
            errno != EFAULT;
 }
 
+/* Whether a range begins in registered memory and goes beyond its end. A copy of it is refused,
+ * also if the rest is registered by another call; one that only ends there is not (driver 580). */
+static bool is_cut(const void *address, size_t bytes)
+{
+    struct ath_cuda_host_memory found;
+    return ath_cuda_host_find(address, &found) && found.kind == ATH_CUDA_HOST_REGISTERED &&
+           bytes > found.address + found.bytes - (uintptr_t)address;
+}
+
 static bool can(bool (*is_good)(const void *address), const void *address, size_t bytes)
 {
     if (!bytes)
         return true;
     if (!page_of(address) || (uintptr_t)address + bytes < bytes) /* a null set is no error */
+        return false;
+    if (is_cut(address, bytes))
         return false;
     const uint8_t *last = (const uint8_t *)address + bytes - 1;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

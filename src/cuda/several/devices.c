@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,13 @@ CUresult ath_cuda_by_hand_cuInit(unsigned int flags)
 }
 
 /* The oldest driver of all servers: its functions exist on all of them. */
+static atomic_int driver_version; /* the least of all servers; 0: not asked yet */
+
+int ath_cuda_driver_version(void)
+{
+    return driver_version;
+}
+
 CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
 {
     int least = 0;
@@ -135,7 +143,7 @@ CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
         least = !i || one < least ? one : least;
     }
     if (!status)
-        *version = least;
+        *version = driver_version = least;
     return status;
 }
 
