@@ -362,7 +362,7 @@ static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
     out->fact.word = fact->word;
     out->fact.handle = fact->handle;
     memcpy(out->fact.numbers, fact->numbers, sizeof fact->numbers);
-    if (fact->word == ATH_CUDA_CODE_MEMORY)
+    if (fact->word == ATH_CUDA_CODE_MEMORY || fact->word == ATH_CUDA_CODE_SIZE)
         return out->device != 0;
     return out->device && ath_cuda_is_promise(fact->handle) &&
            (fact->word == ATH_CUDA_CODE_LOADED ||
@@ -370,18 +370,32 @@ static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
              ath_cuda_attributes_lasting_state(fact->handle, 0, &out->settings)));
 }
 
-bool ath_cuda_code_facts_has(const struct ath_cuda_code_fact *fact)
+bool ath_cuda_code_facts_value(const struct ath_cuda_code_fact *fact, uint64_t *out)
 {
     struct ath_frame value = { 0 };
     struct key key;
-    bool is_there = make_key(fact, &key) && ath_cuda_fact_file_find(&key, sizeof key, &value);
+    bool is_there = make_key(fact, &key) && ath_cuda_fact_file_find(&key, sizeof key, &value) &&
+                    value.length == sizeof *out;
+    if (is_there)
+        memcpy(out, value.bytes, sizeof *out);
     ath_frame_free(&value);
     return is_there;
 }
 
-void ath_cuda_code_facts_note(const struct ath_cuda_code_fact *fact)
+void ath_cuda_code_facts_note_value(const struct ath_cuda_code_fact *fact, uint64_t value)
 {
     struct key key;
     if (make_key(fact, &key))
-        ath_cuda_fact_file_add(&key, sizeof key, "", 1, true);
+        ath_cuda_fact_file_add(&key, sizeof key, &value, sizeof value, true);
+}
+
+bool ath_cuda_code_facts_has(const struct ath_cuda_code_fact *fact)
+{
+    uint64_t value;
+    return ath_cuda_code_facts_value(fact, &value);
+}
+
+void ath_cuda_code_facts_note(const struct ath_cuda_code_fact *fact)
+{
+    ath_cuda_code_facts_note_value(fact, 1);
 }

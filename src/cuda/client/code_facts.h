@@ -67,12 +67,13 @@ void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const str
                              bool is_used);
 
 /* A fact that is not an answer: something about a promised kernel or function succeeded, with these
- * numbers. */
+ * numbers. It may have a value. */
 enum ath_cuda_code_word {
     ATH_CUDA_CODE_LOADED,
     ATH_CUDA_CODE_SETTING,
     ATH_CUDA_CODE_LAUNCH,
-    ATH_CUDA_CODE_MEMORY, /* of a program, not of its code (memory_ahead.c) */
+    ATH_CUDA_CODE_MEMORY, /* these two of a program, not of its code (memory_ahead.c) */
+    ATH_CUDA_CODE_SIZE,
 };
 enum { ATH_CUDA_CODE_NUMBERS = 4 };
 struct ath_cuda_code_fact {
@@ -82,6 +83,10 @@ struct ath_cuda_code_fact {
 };
 bool ath_cuda_code_facts_has(const struct ath_cuda_code_fact *fact);
 void ath_cuda_code_facts_note(const struct ath_cuda_code_fact *fact);
+
+/* The same with a value, which the first run that notes the fact chooses. */
+bool ath_cuda_code_facts_value(const struct ath_cuda_code_fact *fact, uint64_t *out);
+void ath_cuda_code_facts_note_value(const struct ath_cuda_code_fact *fact, uint64_t value);
 
 /* A call that succeeded may have changed the answers of these methods (up to -1). */
 void ath_cuda_code_facts_stop(const short *methods);

@@ -13,6 +13,7 @@
 #include "cuda/client/allocate.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
+#include "cuda/client/connection.h"
 #include "cuda/client/context_locals.h"
 #include "cuda/client/handles.h"
 #include "cuda/client/mirror.h"
@@ -29,7 +30,8 @@ static _Atomic(CUcontext) primaries[DEVICES_MAX]; /* NULL: ended, or never retai
 static _Atomic(CUcontext) handles[DEVICES_MAX];
 /* one more than the last device with a primary context */
 static atomic_int primary_end;
-static atomic_int retains[DEVICES_MAX]; /* retains that the program has not released */
+/* Retains that the program has not released: of those that the server counts, and of the others. */
+static atomic_int retains[DEVICES_MAX], own_retains[DEVICES_MAX];
 
 static bool find_device(_Atomic(CUcontext) *contexts, CUcontext context, CUdevice *device)
 {
@@ -318,25 +320,19 @@ CUresult ath_cuda_by_hand_cuCtxDestroy(CUcontext context)
 
 /* ---- primary contexts ---- */
 
-/* Each library retains the primary context again. A context that the program already has is only
- * counted, without waiting. */
-static CUresult retain_again(CUdevice device)
+/* Each library retains the primary context again, and releases it when the program ends. Beside a
+ * retain that the server counts, the others are counted here. */
+static bool may_count_here(CUdevice device)
 {
-    struct ath_cuda_exchange exchange;
-    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuDevicePrimaryCtxRetain);
-    if (status)
-        return status;
-    ath_cuda_wire_device_primary_ctx_retain_set_device(
-        ath_cuda_wire_call_init_device_primary_ctx_retain(exchange.call),
-        (int32_t)ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_DEVICE, (uint64_t)device));
-    return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
+    return device >= 0 && device < DEVICES_MAX && !ath_cuda_is_lost() &&
+           !(primaries[device] && ath_cuda_known_fault(primaries[device]));
 }
 
 CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-    CUcontext had = device >= 0 && device < DEVICES_MAX ? primaries[device] : NULL;
-    if (context && had && !retain_again(device)) {
-        retains[device]++;
+    CUcontext had = may_count_here(device) ? primaries[device] : NULL;
+    if (context && had && !ath_cuda_may(ATH_CUDA_METHOD_cuDevicePrimaryCtxRetain)) {
+        own_retains[device]++;
         *context = had;
         return CUDA_SUCCESS;
     }
@@ -435,6 +431,14 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxReset(CUdevice device)
     return ath_cuda_by_hand_cuDevicePrimaryCtxReset_v2(device);
 }
 
+static bool take_own_retain(CUdevice device)
+{
+    int count = own_retains[device];
+    while (count > 0 && !atomic_compare_exchange_weak(&own_retains[device], &count, count - 1))
+        ;
+    return count > 0;
+}
+
 /* The last release ends the context. */
 CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
@@ -443,6 +447,8 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRelease_v2(CUdevice device)
     CUresult status = ath_cuda_may(ATH_CUDA_METHOD_cuDevicePrimaryCtxRelease_v2);
     if (status)
         return status;
+    if (may_count_here(device) && take_own_retain(device))
+        return CUDA_SUCCESS;
     bool is_counted = device >= 0 && device < DEVICES_MAX && retains[device] > 0;
     if (is_counted && retains[device]-- == 1 && primaries[device] && !ath_cuda_is_exiting())
         ath_cuda_host_end_in(primaries[device]);

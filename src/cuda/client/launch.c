@@ -9,6 +9,7 @@
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
 #include "cuda/client/connection.h"
+#include "cuda/client/handles.h"
 #include "cuda/client/kernel_parameters.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
@@ -39,9 +40,21 @@ static uint64_t mix_shape(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
+/* Whether a stream exists, and has all multiprocessors that its context has. The streams of green
+ * contexts have no known context (handle_conversion.c). */
+static bool is_of_its_context(CUstream stream)
+{
+    struct ath_cuda_handle_facts facts;
+    return ath_cuda_handle_find((uintptr_t)stream, &facts) && facts.kind == ATH_CUDA_KIND_STREAM &&
+           facts.context && facts.context == ath_cuda_current_context();
+}
+
 /* Whether the grid is made of whole clusters, and whether a cluster fits is all that is not known.
  * That does not depend on the grid, so the smallest one stands for all. CUTLASS asks about this one
- * too (kernel_hardware_info.h); tests/gpu/programs/hopper.cu compares several. */
+ * too (kernel_hardware_info.h); tests/gpu/programs/hopper.cu compares several. It depends on the
+ * stream only if that is one of a green context. cuDNN asks for each layer with a stream of its
+ * own.
+ */
 static bool is_about_cluster(const CUlaunchConfig *config, CUlaunchConfig *out_smallest)
 {
     const CUlaunchAttributeValue *size = NULL;
@@ -62,6 +75,8 @@ static bool is_about_cluster(const CUlaunchConfig *config, CUlaunchConfig *out_s
     out_smallest->gridDimX = size->clusterDim.x;
     out_smallest->gridDimY = size->clusterDim.y;
     out_smallest->gridDimZ = size->clusterDim.z;
+    if (is_of_its_context(config->hStream))
+        out_smallest->hStream = NULL;
     return true;
 }
 

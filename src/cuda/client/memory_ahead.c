@@ -6,8 +6,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "cuda/client/allocate.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
@@ -20,6 +23,7 @@
 enum {
     SIZES_MAX = 128,
     MOST = 16,
+    WISHES_MAX = 256, /* blocks of one question */
     PART_OF_GPU = 32,
     PART_OF_FREE = 8,
     WAITS_MAX = 64, /* after which the program no longer takes memory */
@@ -40,6 +44,7 @@ static size_t size_count, unused_bytes;
 static atomic_size_t unused_count; /* read without the lock, too */
 static atomic_size_t free_bytes;   /* as the server said last; 0: not known. The same */
 static atomic_uint waits;          /* since memory was taken */
+static atomic_bool has_asked_all;
 static _Thread_local bool is_asking;
 
 /* ---- how many ---- */
@@ -74,6 +79,38 @@ static uint64_t count_before(size_t bytes)
             return count;
     }
     return 1;
+}
+
+/* ---- which sizes: each that a run of the program took once ---- */
+
+static struct ath_cuda_code_fact size_fact(size_t index)
+{
+    pthread_once(&program_once, read_program);
+    return (struct ath_cuda_code_fact){ ATH_CUDA_CODE_SIZE, program, { index } };
+}
+
+static size_t read_sizes(uint64_t out[SIZES_MAX])
+{
+    size_t count = 0;
+    for (; count < SIZES_MAX; count++) {
+        const struct ath_cuda_code_fact fact = size_fact(count);
+        if (!ath_cuda_code_facts_value(&fact, &out[count]))
+            break;
+    }
+    return count;
+}
+
+/* Notes a size that this run takes for the first time. */
+static void note_size(size_t bytes)
+{
+    uint64_t sizes_before[SIZES_MAX];
+    size_t count = read_sizes(sizes_before);
+    for (size_t i = 0; i < count; i++)
+        if (sizes_before[i] == bytes)
+            return;
+    const struct ath_cuda_code_fact fact = size_fact(count);
+    if (count < SIZES_MAX)
+        ath_cuda_code_facts_note_value(&fact, bytes);
 }
 
 static bool is_power(uint64_t count)
@@ -167,24 +204,54 @@ static void add_unused(CUcontext context, size_t bytes, CUdeviceptr address)
     pthread_mutex_unlock(&lock);
 }
 
-/* Asks for count blocks, of which the first is the caller's, and how much memory is free then. */
-static CUresult ask_for(size_t bytes, size_t count, CUdeviceptr *address)
+/* The blocks of one question. The first is the caller's. */
+struct wish {
+    size_t count;
+    size_t bytes[WISHES_MAX];
+    struct ath_cuda_exchange exchanges[WISHES_MAX];
+};
+
+static void wish_for(struct wish *wish, size_t bytes, size_t count)
 {
-    struct ath_cuda_exchange exchanges[MOST], info;
+    for (; count && wish->count < WISHES_MAX; count--)
+        wish->bytes[wish->count++] = bytes;
+}
+
+/* Adds what the program's last run took of all sizes, once it is known how much memory is free. */
+static void wish_for_all(struct wish *wish, size_t total_bytes)
+{
+    uint64_t before[SIZES_MAX];
+    size_t room = total_bytes / PART_OF_GPU, count;
+    if (!free_bytes || atomic_exchange(&has_asked_all, true))
+        return;
+    if (room > free_bytes / PART_OF_FREE)
+        room = free_bytes / PART_OF_FREE;
+    count = read_sizes(before);
+    for (size_t i = 0; i < count; i++) {
+        size_t wanted = before[i] == wish->bytes[0] ? 0 : (size_t)count_before(before[i]);
+        for (; wanted && before[i] <= room; wanted--, room -= before[i])
+            wish_for(wish, before[i], 1);
+    }
+}
+
+/* Asks for all blocks, and how much memory is free then. */
+static CUresult ask_for(struct wish *wish, CUdeviceptr *address)
+{
+    struct ath_cuda_exchange info;
     CUcontext context = ath_cuda_current_context();
     CUresult status = CUDA_ERROR_UNKNOWN;
     size_t sent = 0;
-    while (sent < count && begin_allocation(&exchanges[sent], bytes))
+    while (sent < wish->count && begin_allocation(&wish->exchanges[sent], wish->bytes[sent]))
         sent++;
     if (!sent)
-        return ath_cuda_do_cuMemAlloc_v2(address, bytes);
+        return ath_cuda_do_cuMemAlloc_v2(address, wish->bytes[0]);
     if (begin_info(&info))
         end_info(&info);
     while (sent) {
         CUdeviceptr got = 0;
-        status = end_allocation(&exchanges[--sent], &got);
+        status = end_allocation(&wish->exchanges[--sent], &got);
         if (!status && sent)
-            add_unused(context, bytes, got);
+            add_unused(context, wish->bytes[sent], got);
         else if (!status)
             *address = got;
     }
@@ -209,6 +276,8 @@ static bool take_unused(size_t bytes, size_t total, size_t *out_count, CUdevicep
         taken = ++size->taken;
     waits = 0;
     pthread_mutex_unlock(&lock);
+    if (taken == 1)
+        note_size(bytes);
     if (is_power(taken)) {
         struct ath_cuda_code_fact fact = fact_of(bytes, taken);
         ath_cuda_code_facts_note(&fact);
@@ -229,7 +298,12 @@ CUresult ath_cuda_by_hand_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
     ath_cuda_code_facts_begin();
     if (take_unused(bytes, total, &count, address))
         return CUDA_SUCCESS;
-    CUresult status = ask_for(bytes, count, address);
+    ath_auto_free struct wish *wish = ath_cuda_allocate(sizeof *wish);
+    if (!wish)
+        return ath_cuda_do_cuMemAlloc_v2(address, bytes);
+    wish_for(wish, bytes, count);
+    wish_for_all(wish, total);
+    CUresult status = ask_for(wish, address);
     return status == CUDA_ERROR_OUT_OF_MEMORY && give_back()
                ? ath_cuda_do_cuMemAlloc_v2(address, bytes)
                : status;
@@ -305,5 +379,6 @@ void ath_cuda_memory_ahead_clear(void)
     unused_bytes = 0;
     unused_count = 0;
     free_bytes = 0;
+    has_asked_all = false;
     pthread_mutex_unlock(&lock);
 }
