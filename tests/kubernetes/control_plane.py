@@ -115,7 +115,9 @@ class ControlPlane:
 
     def start_scheduler(self, extender_port, name="kube-scheduler", ignored=True):
         """Starts kube-scheduler with the configuration of docs/cluster.md, in the form of 1.20."""
+        address = f"127.0.0.1:{free_port()}"  # with a configuration the options do not count
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1beta1", "kind": "KubeSchedulerConfiguration", "percentageOfNodesToScore": 100,
+                  "healthzBindAddress": address, "metricsBindAddress": address,
                   "clientConnection": {"kubeconfig": self.kubeconfig("scheduler"), "qps": 2000, "burst": 2000}, "leaderElection": {"leaderElect": False},
                   "podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 2,
                   "extenders": [{"urlPrefix": f"http://127.0.0.1:{extender_port}", "filterVerb": "filter", "prioritizeVerb": "prioritize",
@@ -124,7 +126,7 @@ class ControlPlane:
         path = self.path(f"{name}.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)
-        self.start(name, "--config", path, "--port=0", "--secure-port=0", "--v=2", program="kube-scheduler")
+        self.start(name, "--config", path, "--secure-port=0", "--v=2", program="kube-scheduler")
 
     # ---- requests ----
 

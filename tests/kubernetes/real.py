@@ -271,8 +271,8 @@ class Failing(Base):
         for i in range(26):
             self.add_node(f"n{i}", status)
 
-    def add_pods(self):
-        for i in range(200):
+    def add_pods(self, first=0, end=200):
+        for i in range(first, end):
             self.plane.add_pod(f"p{i}", {"aitherion.io/gpu": "1"})
 
     def test_a_killed_extender(self):
@@ -305,11 +305,14 @@ class Failing(Base):
         extenders = [self.start(), self.start()]
         for i, extender in enumerate(extenders):
             self.plane.start_scheduler(extender.port, f"kube-scheduler-{i}")
-        self.add_pods()
+        self.add_pods(0, 100)
         self.wait(lambda: len(self.plane.bound()) >= 20)
         holders = [extender.metric("aitherion_scheduler_holds_lease") for extender in extenders]
         self.assertEqual(sorted(holders), [0, 1])
         extenders[holders.index(1)].end(signal.SIGKILL)
+        self.add_pods(100)
+        for i in range(2):
+            self.assertIsNone(self.plane.processes[f"kube-scheduler-{i}"].poll(), self.plane.log(f"kube-scheduler-{i}")[-2000:])
         # A new Node has kube-scheduler try again at once what it could not bind.
         for i in range(60):
             if len(self.plane.bound()) < 200:
