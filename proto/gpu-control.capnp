@@ -32,6 +32,18 @@ struct Session {
   process @8 :UInt32;              # on that host, as it says; 0: unknown
   isEncrypted @9 :Bool;            # by TLS
   turn @10 :Turn;                  # of a program: how it shares the GPUs' time
+  channels @11 :List(SessionChannel); # of a program: the connections beside the first one, for large copies
+}
+
+struct SessionChannel {
+  # As the server's process of the session noted it at most two seconds ago.
+  local @0 :Text;                  # the server's address, "10.0.1.11:5555"; empty: unknown, as by UDP
+  peer @1 :Text;                   # the client's; empty: unknown
+  transport @2 :Text;              # "tcp", "udp"
+  sentBytes @3 :Int64 = -1;        # of large frames, by the server
+  receivedBytes @4 :Int64 = -1;
+  sentAgain @5 :Int64 = -1;        # segments that the server sent more than once; -1: unknown, as by UDP
+  isLost @6 :Bool;                 # it broke, and has not come again
 }
 
 struct Turn {
@@ -122,6 +134,19 @@ struct Figures {
   broken @3 :Int64 = -1;
   devices @4 :List(DeviceFigures); # in the order of DeviceList
   sessions @5 :List(SessionFigures); # by id; those of programs that the client may see
+  datagrams @6 :List(DatagramFigures); # of the addresses at which the server takes UDP
+}
+
+struct DatagramFigures {
+  # Datagrams at one address since the server's start; src/remote/udp/flow.h says what each count means.
+  address @0 :Text;                # "10.0.0.11:5555"
+  sent @1 :Int64 = -1;
+  received @2 :Int64 = -1;
+  sentAgain @3 :Int64 = -1;
+  lost @4 :Int64 = -1;
+  duplicates @5 :Int64 = -1;
+  damaged @6 :Int64 = -1;          # wrong sums
+  foreign @7 :Int64 = -1;          # of no channel, or from another address than the channel's
 }
 
 struct DeviceFigures {

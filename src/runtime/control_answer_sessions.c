@@ -61,6 +61,25 @@ static void put_turn(const struct ath_server *server, uint64_t session,
     ath_gpu_claim_set_priority(held, claim.priority);
 }
 
+/* Connections of a program by UDP have no addresses that its process knows. */
+static void put_channels(const struct ath_session_board_entry *entry,
+                         struct ath_gpu_session_builder to)
+{
+    struct ath_wire_array channels = ath_gpu_session_init_channels(to, entry->channel_count);
+    const bool is_udp = entry->transport == 1 + ATH_CONTROL_TRANSPORT_UDP;
+    for (uint32_t i = 0; i < entry->channel_count; i++) {
+        const struct ath_session_board_channel *from = &entry->channels[i];
+        struct ath_gpu_session_channel_builder channel = ath_gpu_session_channel_place(channels, i);
+        ath_gpu_session_channel_set_local(channel, from->local);
+        ath_gpu_session_channel_set_peer(channel, from->peer);
+        ath_gpu_session_channel_set_transport(channel, is_udp ? "udp" : "tcp");
+        ath_gpu_session_channel_set_sent_bytes(channel, from->sent_bytes);
+        ath_gpu_session_channel_set_received_bytes(channel, from->received_bytes);
+        ath_gpu_session_channel_set_sent_again(channel, from->sent_again);
+        ath_gpu_session_channel_set_is_lost(channel, from->is_lost != 0);
+    }
+}
+
 static void put_session(const struct ath_server *server,
                         const struct ath_session_board_entry *entry,
                         struct ath_gpu_session_builder to)
@@ -76,6 +95,7 @@ static void put_session(const struct ath_server *server,
     ath_gpu_session_set_age_ms(to, ath_now_ms() - entry->started_ms);
     if (entry->purpose == ATH_GPU_PURPOSE_CUDA)
         put_turn(server, entry->id, ath_gpu_session_init_turn(to));
+    put_channels(entry, to);
     uint64_t devices = devices_of(entry);
     struct ath_wire_array uses =
         ath_gpu_session_init_devices(to, (uint32_t)__builtin_popcountll(devices));

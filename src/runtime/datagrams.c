@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,11 +17,15 @@
 #include "base/text.h"
 #include "remote/transport/shm.h"
 #include "remote/udp/carrier.h"
+#include "remote/wire/endpoint.h"
 #include "runtime/clients.h"
 #include "runtime/event_log.h"
 #include "runtime/listener.h"
 
-enum { CHANNELS_MAX = 512 /* of each socket; one whose client was killed lasts ten seconds */ };
+enum {
+    CHANNELS_MAX = 512, /* of each socket; one whose client was killed lasts ten seconds */
+    COUNT_S = 1,        /* how often the counts are written */
+};
 
 /* ---- in the helper ---- */
 
@@ -47,38 +52,64 @@ static int lock_in(const struct ath_listener *listener, struct ath_err *err)
     return ath_sandbox_enter(&plan, err);
 }
 
-static int start_carriers(struct ath_datagrams *datagrams)
+static int start_carriers(struct ath_datagrams *datagrams,
+                          struct ath_carrier *carriers[ATH_DATAGRAMS_SOCKETS_MAX])
 {
     const struct ath_carrier_settings settings = { .buffer_bytes = ATH_CARRIER_BUFFER_BYTES,
                                                    .unsent_most = ATH_CARRIER_UNSENT_BYTES,
                                                    .channels_max = CHANNELS_MAX,
                                                    .accept = hand_over,
                                                    .context = datagrams };
-    struct ath_carrier *carrier;
     int status = 0;
     for (size_t i = 0; i < datagrams->socket_count && !status; i++)
-        status = ath_carrier_make(datagrams->sockets[i], &settings, &carrier);
+        status = ath_carrier_make(datagrams->sockets[i], &settings, &carriers[i]);
     return status;
+}
+
+/* The counts of a carrier, behind those of the helpers before this one. */
+static void write_counts(struct ath_carrier *carrier, const struct ath_udp_socket_counts *before,
+                         struct ath_udp_socket_counts *out)
+{
+    const struct ath_carrier_counters now = ath_carrier_counters(carrier);
+    atomic_store(&out->sent, before->sent + now.flows.sent);
+    atomic_store(&out->received, before->received + now.flows.received);
+    atomic_store(&out->sent_again, before->sent_again + now.flows.retransmitted);
+    atomic_store(&out->lost, before->lost + now.flows.lost);
+    atomic_store(&out->duplicates, before->duplicates + now.flows.duplicates);
+    atomic_store(&out->damaged, before->damaged + now.damaged);
+    atomic_store(&out->foreign, before->foreign + now.foreign);
+}
+
+__attribute__((noreturn)) static void serve(
+    const struct ath_datagrams *datagrams,
+    struct ath_carrier *const carriers[ATH_DATAGRAMS_SOCKETS_MAX], struct ath_udp_counts *counts)
+{
+    const struct ath_udp_counts before = *counts;
+    for (;;) {
+        for (size_t i = 0; i < datagrams->socket_count; i++)
+            write_counts(carriers[i], &before.sockets[i], &counts->sockets[i]);
+        sleep(COUNT_S);
+    }
 }
 
 static void run(struct ath_listener *listener, pid_t parent)
 {
+    struct ath_carrier *carriers[ATH_DATAGRAMS_SOCKETS_MAX];
     static _Atomic uint64_t missing_lines; /* those of this process are not counted on the board */
     struct ath_err err;
     ath_clients_leave(listener, parent);
     ath_secret_free(&listener->server.secret);
     ath_event_log_count_in(&missing_lines);
-    int status = ath_session_board_confine(listener->server.board, NULL);
+    int status = ath_session_board_confine_udp(listener->server.board);
     if (!status)
         status = lock_in(listener, &err);
     if (!status)
-        status = start_carriers(&listener->datagrams);
+        status = start_carriers(&listener->datagrams, carriers);
     if (status) {
         ath_event_log(ATH_EVENT_ERROR, "no-udp", "reason", strerror(-status), NULL);
         _exit(EXIT_FAILURE);
     }
-    for (;;)
-        pause();
+    serve(&listener->datagrams, carriers, &listener->server.board->udp);
 }
 
 /* Its threads sleep while no datagram comes, so it gives no sign of life. */
@@ -210,6 +241,13 @@ static int open_channel_socket(struct ath_listener *listener)
     return 0;
 }
 
+static void note_address(int fd, struct ath_udp_socket_counts *out)
+{
+    char text[ATH_ENDPOINT_TEXT];
+    snprintf(out->address, sizeof out->address, "%.*s", (int)sizeof out->address - 1,
+             ath_endpoint_of_socket(fd, false, text));
+}
+
 int ath_datagrams_open(struct ath_listener *listener, const struct ath_runtime_options *options,
                        struct ath_err *err)
 {
@@ -236,6 +274,8 @@ int ath_datagrams_open(struct ath_listener *listener, const struct ath_runtime_o
         return ath_err_system(err, status, "%s", _("cannot take datagrams at the data addresses"));
     if (status)
         return ath_err_system(err, status, _("cannot take datagrams on port %d"), port);
+    for (size_t i = 0; i < datagrams->socket_count; i++)
+        note_address(datagrams->sockets[i], &listener->server.board->udp.sockets[i]);
     datagrams->user = ath_sandbox_users_find(&listener->users, ".datagrams");
     datagrams->helper.is_useless = false;
     listener->server.udp_port = datagrams->port;

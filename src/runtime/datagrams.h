@@ -7,9 +7,7 @@
 #include "remote/udp/batch.h"
 #include "runtime/helper.h"
 #include "runtime/options.h"
-
-/* One thread serves each socket; the kernel spreads peers over those of one address. */
-enum { ATH_DATAGRAMS_SOCKETS_EACH = 4, ATH_DATAGRAMS_SOCKETS_MAX = 16 };
+#include "runtime/udp_counts.h"
 
 /* The way that a channel came by. */
 struct ath_channel_origin {

@@ -3,6 +3,7 @@
 #include "runtime/figures.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -57,6 +58,22 @@ static void collect_session(const struct ath_session_board_entry *entry,
         ath_xstrdup(ath_control_transport_word((unsigned int)atomic_load(&entry->transport) - 1));
 }
 
+/* Adds the counts of a socket to those of its address. */
+static void collect_datagrams(const struct ath_udp_socket_counts *counts, struct ath_figures *out)
+{
+    size_t at = 0;
+    while (at < out->datagram_count && strcmp(out->datagrams[at].address, counts->address) != 0)
+        at++;
+    if (at == out->datagram_count) {
+        struct ath_datagram_figures *added =
+            ath_push(&out->datagrams, &out->datagram_count, sizeof *added);
+        *added = (struct ath_datagram_figures){ .address = ath_xstrdup(counts->address) };
+    }
+#define X(name) out->datagrams[at].name += claimed(&counts->name);
+    ATH_UDP_COUNTS(X)
+#undef X
+}
+
 static int by_id(const void *a, const void *b)
 {
     const struct ath_session_figures *left = a, *right = b;
@@ -92,6 +109,9 @@ void ath_figures_collect_with(const struct ath_server *server, ath_figures_visit
         if (visit)
             visit(context, i, &entry);
     }
+    for (size_t i = 0; i < ATH_DATAGRAMS_SOCKETS_MAX; i++)
+        if (*server->board->udp.sockets[i].address)
+            collect_datagrams(&server->board->udp.sockets[i], out);
     if (out->session_count)
         qsort(out->sessions, out->session_count, sizeof *out->sessions, by_id);
 }

@@ -98,6 +98,7 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/share_table.c src/runtime/share_table.h \
 	src/runtime/trial.c src/runtime/trial.h \
 	src/runtime/turns_page.c src/runtime/turns_page.h \
+	src/runtime/udp_counts.h \
 	src/runtime/unused.c src/runtime/unused.h \
 	src/runtime/waiting_room.c src/runtime/waiting_room.h
 

@@ -27,6 +27,7 @@ struct sources {
     struct ath_session_board_entry entries[ATH_SESSION_BOARD_MAX];
     struct ath_runtime_session items[ATH_SESSION_BOARD_MAX];
     struct ath_runtime_use uses[ATH_SESSION_BOARD_MAX][ATH_DEVICES_MAX];
+    struct ath_runtime_channel channels[ATH_SESSION_BOARD_MAX][ATH_STRIPES_MAX - 1];
     struct ath_runtime_sessions sessions;
     struct ath_figures figures;
 };
@@ -45,6 +46,24 @@ static void gather_uses(const struct ath_session_board_entry *entry, struct ath_
                 .memory_limit_bytes = limit_bytes < 0 ? ATH_UNKNOWN : limit_bytes,
             };
     }
+}
+
+static void gather_channels(struct ath_session_board_entry *entry,
+                            struct ath_runtime_channel *channels,
+                            struct ath_runtime_session *session)
+{
+    const bool is_udp = entry->transport == 1 + ATH_CONTROL_TRANSPORT_UDP;
+    session->channels = channels;
+    session->channel_count = entry->channel_count;
+    for (size_t i = 0; i < session->channel_count; i++)
+        channels[i] = (struct ath_runtime_channel){
+            .local = entry->channels[i].local,
+            .transport = (char *)ath_control_transport_word(is_udp ? ATH_CONTROL_TRANSPORT_UDP
+                                                                   : ATH_CONTROL_TRANSPORT_TCP),
+            .sent_bytes = entry->channels[i].sent_bytes,
+            .received_bytes = entry->channels[i].received_bytes,
+            .sent_again = entry->channels[i].sent_again,
+        };
 }
 
 static struct ath_time_claim gather_claim(const struct ath_session_board *board, size_t slot)
@@ -74,6 +93,7 @@ static void gather_session(void *context, size_t slot, const struct ath_session_
                                          .age_ms = ath_now_ms() - entry->started_ms,
                                          .turn.claim = gather_claim(sources->board, slot) };
     gather_uses(entry, sources->uses[number], out);
+    gather_channels(entry, sources->channels[number], out);
 }
 
 /* Makes the sums of the devices those of the sessions on the same page: a session may have begun,

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "remote/transport/shm.h"
 #include "runtime/event_log.h"
 #include "runtime/host_limits.h"
@@ -135,6 +136,32 @@ static int look_after_stripes(struct ath_program_session *program, bool has_come
     return 0;
 }
 
+static void note_address(const char *text, char out[ATH_SESSION_BOARD_ADDRESS])
+{
+    const char *shown = ath_starts_with(text, "unix:") ? "" : text; /* the carrier's, with UDP */
+    snprintf(out, ATH_SESSION_BOARD_ADDRESS, "%.*s", ATH_SESSION_BOARD_ADDRESS - 1, shown);
+}
+
+/* Notes on the board what the connections for large copies have carried. A lost one keeps its
+ * addresses. */
+static void note_channels(struct ath_program_session *program)
+{
+    struct ath_stripe_state state;
+    uint32_t count = 0;
+    while (count < program->stripes.count && ath_tcp_stripe_state(program->stream, count, &state)) {
+        struct ath_session_board_channel *channel = &program->entry->channels[count++];
+        if (!state.is_lost) {
+            note_address(state.local, channel->local);
+            note_address(state.peer, channel->peer);
+        }
+        atomic_store(&channel->is_lost, state.is_lost);
+        atomic_store(&channel->sent_bytes, (int64_t)state.sent_bytes);
+        atomic_store(&channel->received_bytes, (int64_t)state.received_bytes);
+        atomic_store(&channel->sent_again, state.sent_again);
+    }
+    atomic_store(&program->entry->channel_count, count);
+}
+
 /* Watches for the client's end: the threads of calls may all be waiting for the GPU then. */
 static void *watch(void *argument)
 {
@@ -150,6 +177,7 @@ static void *watch(void *argument)
     if (is_shm)
         one->events |= POLLIN;
     for (;;) {
+        note_channels(program);
         int ready = poll(both, ATH_COUNT(both), is_shm ? -1 : LOOK_MS);
         int status = 0;
         if (ready > 0 && one->revents & cut_off)

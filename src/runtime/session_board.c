@@ -90,7 +90,12 @@ int ath_session_board_confine(struct ath_session_board *board,
     return confine(board, entry, sizeof(struct ath_session_board_slot));
 }
 
-/* The parts behind the samples and behind the turns begin with pages of their own. */
+/* The parts behind the counts of UDP, the samples and the turns begin with pages of their own. */
+int ath_session_board_confine_udp(struct ath_session_board *board)
+{
+    return confine(board, &board->udp, (size_t)((char *)&board->samples - (char *)&board->udp));
+}
+
 int ath_session_board_confine_sampler(struct ath_session_board *board)
 {
     return confine(board, &board->samples,
@@ -174,6 +179,7 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
         atomic_store(&entry->host_taken[kind], 0);
     atomic_store(&entry->transport, 0);
     entry->counts = (struct ath_call_counts){ 0 };
+    atomic_store(&entry->channel_count, 0);
     atomic_store(&entry->asked_ms, 0);
     begin_turns(known, entry);
     atomic_store(&known->process, 0);
@@ -286,7 +292,6 @@ static void copy_counts(const struct ath_call_counts *from, struct ath_call_coun
     to->waited_us = atomic_load(&from->waited_us);
 }
 
-/* The slot may be given to another session during the copy; its id differs then. */
 /* A session without a part has none to tell of. */
 static void copy_part(const struct ath_session_board_known *known,
                       const struct ath_session_board_entry *entry, size_t device,
@@ -298,6 +303,27 @@ static void copy_part(const struct ath_session_board_known *known,
                  has_part ? atomic_load(&entry->processors_total[device]) : 0);
 }
 
+/* The session's process wrote the texts, so they may lack their end. */
+static void copy_channels(const struct ath_session_board_entry *entry,
+                          struct ath_session_board_entry *out)
+{
+    enum { MOST = ATH_COUNT(out->channels) };
+    uint32_t count = atomic_load(&entry->channel_count);
+    out->channel_count = count < MOST ? count : MOST;
+    for (size_t i = 0; i < MOST; i++) {
+        const struct ath_session_board_channel *from = &entry->channels[i];
+        struct ath_session_board_channel *to = &out->channels[i];
+        memcpy(to->local, from->local, sizeof to->local);
+        memcpy(to->peer, from->peer, sizeof to->peer);
+        to->local[sizeof to->local - 1] = to->peer[sizeof to->peer - 1] = '\0';
+        to->is_lost = atomic_load(&from->is_lost);
+        to->sent_bytes = atomic_load(&from->sent_bytes);
+        to->received_bytes = atomic_load(&from->received_bytes);
+        to->sent_again = atomic_load(&from->sent_again);
+    }
+}
+
+/* The slot may be given to another session during the copy; its id differs then. */
 bool ath_session_board_read(struct ath_session_board *board, size_t slot,
                             struct ath_session_board_entry *out)
 {
@@ -324,6 +350,7 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     out->program[sizeof out->program - 1] = '\0';
     out->transport = atomic_load(&entry->transport);
     copy_counts(&entry->counts, &out->counts);
+    copy_channels(entry, out);
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
         atomic_store(&out->used_bytes[device], bytes_of(board, slot, device));
         copy_limit(known, entry, device, out);

@@ -4,12 +4,12 @@
  * one.
  *
  * The listening process writes everything except the samples, which the sampler's process writes
- * (samples.h), and the turns, which the arbiter's process writes (turns_page.h). A session's
- * process writes its own entry, and reads the rest: after ath_session_board_confine() it has no way
- * to write there. Other processes take from an entry only what its session may say about itself
- * (its program's name, the memory that it has), and the rest from what the listening process knows.
- * The listening process reads nothing on the board by which a session could harm another process
- * (process_table.h).
+ * (samples.h), the turns, which the arbiter's process writes (turns_page.h), and the counts of
+ * datagrams, which the helper of UDP writes (udp_counts.h). A session's process writes its own
+ * entry, and reads the rest: after ath_session_board_confine() it has no way to write there. Other
+ * processes take from an entry only what its session may say about itself (its program's name, the
+ * memory that it has), and the rest from what the listening process knows. The listening process
+ * reads nothing on the board by which a session could harm another process (process_table.h).
  */
 #pragma once
 #include <stdatomic.h>
@@ -22,9 +22,11 @@
 #include "base/key_name.h"
 #include "cuda/server/call_counts.h"
 #include "remote/session/figures.h"
+#include "remote/transport/stream.h"
 #include "runtime/devices.h"
 #include "runtime/samples.h"
 #include "runtime/turns_page.h"
+#include "runtime/udp_counts.h"
 #include "turns/slot.h"
 
 /*
@@ -43,7 +45,15 @@ enum {
     ATH_SESSION_BOARD_PEER = 96,
     ATH_SESSION_BOARD_PROGRAM = 64,
     ATH_SESSION_BOARD_HOST = 65,
+    ATH_SESSION_BOARD_ADDRESS = 64,
     ATH_SESSION_BOARD_PAGE = 64 << 10, /* a multiple of every kernel's page */
+};
+
+/* A connection for large copies, which the session's process notes every two seconds. */
+struct ath_session_board_channel {
+    char local[ATH_SESSION_BOARD_ADDRESS], peer[ATH_SESSION_BOARD_ADDRESS]; /* empty: unknown */
+    _Atomic int64_t sent_bytes, received_bytes, sent_again;                 /* negative: unknown */
+    atomic_int is_lost; /* not 0: it broke, and has not come again */
 };
 
 /* The part that the session's process writes, after the listening process has made it. */
@@ -79,6 +89,8 @@ struct ath_session_board_entry {
     atomic_int asked_priority; /* enum ath_gpu_priority */
     /* Multiprocessors of each device that it has for itself, and all; 0: no part. */
     _Atomic uint32_t processors[ATH_DEVICES_MAX], processors_total[ATH_DEVICES_MAX];
+    _Atomic uint32_t channel_count;
+    struct ath_session_board_channel channels[ATH_STRIPES_MAX - 1];
 };
 
 /* The facts of a session that the listening process writes. */
@@ -126,7 +138,9 @@ struct ath_session_board {
     _Atomic uint64_t reserved_until_ms[ATH_DEVICES_MAX];
     _Atomic uint64_t changes; /* of sessions and of what they may have, for the arbiter; a count */
     int fd, read_only_fd;     /* of the memory; -1 in a process that is confined */
-    /* With pages of its own, so that the sampler gets no others. */
+    /* With pages of its own, so that the helper of UDP gets no others. */
+    _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_udp_counts udp;
+    /* The same for the sampler. */
     _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_samples samples;
     /* The same for the arbiter. */
     _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_turns_page turns;
@@ -146,6 +160,9 @@ int ath_session_board_confine(struct ath_session_board *board,
 /* The same for the sampler, which writes the samples, and for the arbiter, which writes turns. */
 int ath_session_board_confine_sampler(struct ath_session_board *board);
 int ath_session_board_confine_arbiter(struct ath_session_board *board);
+
+/* The same for the helper of UDP, which writes its counts. */
+int ath_session_board_confine_udp(struct ath_session_board *board);
 
 /* The entry at a slot, and the slot of an entry. */
 struct ath_session_board_entry *ath_session_board_at(struct ath_session_board *board, size_t slot);

@@ -20,6 +20,8 @@
 #define SESSION(member) OF(SESSION, ath_watch_session_values, member)
 #define FIGURES(member) OF(FIGURES, ath_session_figures, member)
 #define USE(member) OF(USE, ath_runtime_use, member)
+#define CHANNELS(member) OF(CHANNELS, ath_watch_channel_values, member)
+#define DATAGRAMS(member) OF(DATAGRAMS, ath_datagram_figures, member)
 #define IDENTITY(member) OF(IDENTITY, ath_watch_identity_values, member)
 #define IDENTITY_USE(member) OF(IDENTITY_USE, ath_watch_identity_values, member)
 
@@ -134,6 +136,31 @@ const struct ath_metric ath_metrics[] = {
     { RUNTIME "session_multiprocessors", "", "Multiprocessors that the session has for itself",
       GAUGE, USE(processors), PLAIN },
 
+    { RUNTIME "session_channels", "", "Connections of the session for large copies", GAUGE,
+      CHANNELS(connections), PLAIN },
+    { RUNTIME "session_channel_received_bytes", "bytes",
+      "Bytes of large copies that the runtime received by these connections", COUNTER,
+      CHANNELS(received_bytes), PLAIN },
+    { RUNTIME "session_channel_sent_bytes", "bytes",
+      "Bytes of large copies that the runtime sent by these connections", COUNTER,
+      CHANNELS(sent_bytes), PLAIN },
+    { RUNTIME "session_channel_sent_again", "",
+      "TCP segments that the runtime sent again by these connections", COUNTER,
+      CHANNELS(sent_again), PLAIN },
+
+    { RUNTIME "udp_received", "", "Datagrams of large copies received", COUNTER,
+      DATAGRAMS(received), PLAIN },
+    { RUNTIME "udp_sent", "", "Datagrams of large copies sent", COUNTER, DATAGRAMS(sent), PLAIN },
+    { RUNTIME "udp_sent_again", "", "Datagrams whose bytes had been sent before", COUNTER,
+      DATAGRAMS(sent_again), PLAIN },
+    { RUNTIME "udp_lost", "", "Datagrams that were taken for lost", COUNTER, DATAGRAMS(lost),
+      PLAIN },
+    { RUNTIME "udp_duplicates", "", "Datagrams that came more than once", COUNTER,
+      DATAGRAMS(duplicates), PLAIN },
+    { RUNTIME "udp_damaged", "", "Datagrams that came with a wrong sum", COUNTER,
+      DATAGRAMS(damaged), PLAIN },
+    { RUNTIME "udp_foreign", "", "Datagrams of no session", COUNTER, DATAGRAMS(foreign), PLAIN },
+
     { RUNTIME "identity_sessions", "", "Sessions of programs, by the name of their key", GAUGE,
       IDENTITY(sessions), PLAIN },
     { RUNTIME "identity_memory_used_bytes", "bytes",
@@ -193,6 +220,8 @@ const char *const ath_metric_labels[ATH_METRIC_SCOPES] = {
     [ATH_METRIC_OF_SESSION] = SESSION_LABELS,
     [ATH_METRIC_OF_FIGURES] = SESSION_LABELS ", transport",
     [ATH_METRIC_OF_USE] = SESSION_LABELS ", " DEVICE_LABELS,
+    [ATH_METRIC_OF_CHANNELS] = SESSION_LABELS ", address, transport",
+    [ATH_METRIC_OF_DATAGRAMS] = "address",
     [ATH_METRIC_OF_IDENTITY] = "identity",
     [ATH_METRIC_OF_IDENTITY_USE] = ("identity, " DEVICE_LABELS),
     [ATH_METRIC_OF_HOST] = "",

@@ -25,6 +25,8 @@ enum ath_metric_scope {
     ATH_METRIC_OF_SESSION,      /* struct ath_watch_session_values */
     ATH_METRIC_OF_FIGURES,      /* struct ath_session_figures */
     ATH_METRIC_OF_USE,          /* struct ath_runtime_use, of a session and a device */
+    ATH_METRIC_OF_CHANNELS,     /* struct ath_watch_channel_values, of a session */
+    ATH_METRIC_OF_DATAGRAMS,    /* struct ath_datagram_figures */
     ATH_METRIC_OF_IDENTITY,     /* struct ath_watch_identity_values */
     ATH_METRIC_OF_IDENTITY_USE, /* the same, for each device */
     ATH_METRIC_OF_HOST,         /* struct ath_watch_host; these have no server */

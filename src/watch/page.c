@@ -23,7 +23,7 @@ struct subject {
     const struct ath_watch_port *port;
     const struct ath_watch_copies *copies;
     const struct ath_runtime_session *session;
-    const char *identity, *transport;
+    const char *identity, *transport, *address;
     const char *extra, *extra_value; /* a further label */
     size_t device;                   /* NO_DEVICE: none */
 };
@@ -125,6 +125,7 @@ static void add_labels(struct ath_text *out, const struct subject *subject)
     if (subject->session)
         add_session_labels(out, &has_any, subject->session);
     add_label(out, &has_any, "identity", subject->identity);
+    add_label(out, &has_any, "address", subject->address);
     add_label(out, &has_any, "transport", subject->transport);
     if (subject->device != no_device) {
         add_number_label(out, &has_any, "device", subject->device);
@@ -234,6 +235,63 @@ static const struct ath_session_figures *figures_of(const struct ath_watch_serve
     return NULL;
 }
 
+/* ---- channels ---- */
+
+/* The length of an address without its port. */
+static size_t host_length(const char *address)
+{
+    const char *port = address ? strrchr(address, ':') : NULL;
+    return port ? (size_t)(port - address) : 0;
+}
+
+/* Whether two channels reach the server at one address. A client chooses its own port. */
+static bool is_beside(const struct ath_runtime_channel *a, const struct ath_runtime_channel *b)
+{
+    size_t length = host_length(a->local);
+    return length == host_length(b->local) && (!length || !strncmp(a->local, b->local, length)) &&
+           !strcmp(a->transport ? a->transport : "", b->transport ? b->transport : "");
+}
+
+static void add_value(int64_t *sum, int64_t value)
+{
+    *sum = *sum < 0 || value < 0 ? ATH_UNKNOWN : *sum + value;
+}
+
+/* Writes the sum of the channels beside this one, of which it must be the first. */
+static void write_channels(struct family *family, struct subject subject,
+                           const struct ath_runtime_session *session, size_t first)
+{
+    const struct ath_runtime_channel *channel = &session->channels[first];
+    struct ath_watch_channel_values values = { 0 };
+    for (size_t i = 0; i < session->channel_count; i++) {
+        const struct ath_runtime_channel *one = &session->channels[i];
+        if (!is_beside(channel, one))
+            continue;
+        if (i < first)
+            return;
+        values.connections++;
+        add_value(&values.sent_bytes, one->sent_bytes);
+        add_value(&values.received_bytes, one->received_bytes);
+        add_value(&values.sent_again, one->sent_again);
+    }
+    ath_auto_free char *address = ath_xasprintf("%.*s", (int)host_length(channel->local),
+                                                channel->local ? channel->local : "");
+    subject.address = address;
+    subject.transport = channel->transport;
+    add_member(family, &subject, &values);
+}
+
+static void write_datagrams(struct family *family, const struct ath_watch_server *server)
+{
+    for (size_t i = 0; server->figures && i < server->figures->datagram_count; i++) {
+        const struct ath_datagram_figures *one = &server->figures->datagrams[i];
+        const struct subject subject = { .server = server,
+                                         .device = no_device,
+                                         .address = one->address };
+        add_member(family, &subject, one);
+    }
+}
+
 static void write_session(struct family *family, const struct ath_watch_server *server,
                           const struct ath_runtime_session *session)
 {
@@ -254,6 +312,9 @@ static void write_session(struct family *family, const struct ath_watch_server *
         else
             add_member(family, &subject, figures);
     }
+    for (size_t i = 0;
+         family->metric->scope == ATH_METRIC_OF_CHANNELS && i < session->channel_count; i++)
+        write_channels(family, subject, session, i);
     for (size_t i = 0; family->metric->scope == ATH_METRIC_OF_USE && i < session->use_count; i++) {
         subject.device = session->uses[i].device;
         add_member(family, &subject, &session->uses[i]);
@@ -340,6 +401,7 @@ static void (*const writers[ATH_METRIC_SCOPES])(struct family *family,
     [ATH_METRIC_OF_REFUSALS] = write_refusals,   [ATH_METRIC_OF_DEVICE] = write_devices,
     [ATH_METRIC_OF_THROTTLE] = write_devices,    [ATH_METRIC_OF_SESSION] = write_sessions,
     [ATH_METRIC_OF_FIGURES] = write_sessions,    [ATH_METRIC_OF_USE] = write_sessions,
+    [ATH_METRIC_OF_CHANNELS] = write_sessions,   [ATH_METRIC_OF_DATAGRAMS] = write_datagrams,
     [ATH_METRIC_OF_IDENTITY] = write_identities, [ATH_METRIC_OF_IDENTITY_USE] = write_identities,
 };
 

@@ -40,6 +40,10 @@ struct ath_watch_session_values {
     int64_t age_ms;
     int64_t share_percent; /* that it claims; ATH_UNKNOWN: a server without turns */
 };
+/* Sums over the connections of a session for large copies that reach the server at one address. */
+struct ath_watch_channel_values {
+    int64_t connections, sent_bytes, received_bytes, sent_again;
+};
 struct ath_watch_identity_values {
     int64_t sessions, memory_used_bytes;
 };

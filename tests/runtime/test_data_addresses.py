@@ -301,6 +301,30 @@ class Programs(Base):
         result = subprocess.run(["ss", "-Htn", "state", "established", "src", address], stdout=subprocess.PIPE, text=True, check=True)
         return len(result.stdout.splitlines())
 
+    def test_the_list_of_sessions_shows_them(self):
+        with two() as server, Program(server.address) as program:
+            self.assertEqual(program.do(f"fetch 1 {9 * MIB}"), f"{GOOD} right")
+            named = ("--server", server.address, "--key", runtime.key_file())
+            shown = []
+
+            def has_come():  # the session's process notes them every two seconds
+                value, faults = harness.check_json(harness.run("session", "list", *named, "--json").stdout)
+                self.assertEqual(faults, [])
+                shown[:] = value["runtimes"][0]["sessions"][0]["channels"]
+                return sum(one["sent_bytes"] for one in shown) >= 9 * MIB
+            self.assertTrue(harness.wait_until(has_come), shown)
+            self.assertEqual(sorted(one["local"] for one in shown), sorted(data_of(server) * EACH))
+            for one in shown:
+                self.assertEqual((one["transport"], one["is_lost"]), ("tcp", False))
+                self.assertGreaterEqual(one["sent_again"], 0)  # also on the loopback, if this machine is busy
+                self.assertRegex(one["peer"], r"^127\.0\.0\.\d+:\d+$")
+            text = harness.run("session", "list", "-v", *named).stdout
+            self.assertRegex(text, r"Runtime +Session +Channel +Via +Address +From +Sent +Received +Sent again\n")
+            self.assertNotIn("Channel", harness.run("session", "list", *named).stdout)
+            first = re.escape(shown[0]["local"].rsplit(":", 1)[0])
+            page = harness.run("metrics", *named).stdout
+            self.assertRegex(page, rf'aitherion_runtime_session_channels{{[^}}]*address="{first}",transport="tcp"}} {EACH}\n')
+
     def test_an_address_that_does_not_answer(self):
         with silence() as silent, socket.socket() as unused:
             unused.bind(("127.0.0.5", 0))  # no process listens

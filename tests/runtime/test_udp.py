@@ -166,6 +166,44 @@ class Udp(Base):
                 Program(relay.address, words=UDP) as program:
             self.check_copies(program)
 
+    def test_counts_of_datagrams(self):
+        with serve("--udp", "0", *PLAIN) as server, Relay(server, bad_path(0.01, 0.01, 0.01)) as relay, \
+                Program(relay.address, words=UDP) as program:
+            self.check_copies(program)
+            found = []
+
+            def have_come():
+                with Session(server.connect()) as session:
+                    found[:] = [session.ask({"getFigures": None}, "figures")["datagrams"]]
+                return all(int(found[0][0][name]) for name in ("sent", "received", "sentAgain", "lost", "duplicates", "damaged"))
+            self.assertTrue(harness.wait_until(have_come), found)
+            (counts,) = found[0]
+            self.assertEqual(counts["address"], f"{HERE}:{udp_port(server)}")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+                stranger.sendto(bytes(100), (HERE, udp_port(server)))
+                before = int(counts["damaged"])
+                self.assertTrue(harness.wait_until(lambda: have_come() and int(found[0][0]["damaged"]) > before), found)
+            helper = harness.udp_helper_of(server.process.pid)
+            os.kill(helper, 9)
+            self.assertTrue(server.wait_for_log("event=udp-ended"))
+            self.assertTrue(harness.wait_until(lambda: harness.udp_helper_of(server.process.pid) not in (None, helper)))
+            have_come()
+            self.assertGreaterEqual(int(found[0][0]["sent"]), int(counts["sent"]))  # they do not fall
+
+    def test_the_list_of_sessions_shows_its_channels(self):
+        with serve("--udp", "0", *PLAIN) as server, Program(server.address, words=UDP) as program:
+            self.check_copies(program)
+            shown = []
+
+            def has_come():
+                result = harness.run("session", "list", "--json", "--server", server.address, "--key", runtime.key_file())
+                value, faults = harness.check_json(result.stdout)
+                self.assertEqual(faults, [])
+                shown[:] = value["runtimes"][0]["sessions"][0]["channels"]
+                return sum(one["sent_bytes"] for one in shown) > 16 * MIB
+            self.assertTrue(harness.wait_until(has_come), shown)
+            self.assertEqual({(one["transport"], one["local"], one["sent_again"]) for one in shown}, {("udp", None, None)})
+
     def test_filtered(self):
         with serve("--udp", "0", *PLAIN) as server, Relay(server, lambda datagram: []) as relay:
             program = Program(relay.address, words=UDP)

@@ -298,9 +298,16 @@ static void offer(struct line *line, int end, size_t slot, uint32_t generation, 
                      0);
 }
 
+static struct ath_stripe_state state_of(const struct line *line, size_t slot)
+{
+    struct ath_stripe_state state;
+    ck_assert(ath_tcp_stripe_state(line->ends[0], slot, &state));
+    return state;
+}
+
 static uint64_t sent_by(const struct line *line, size_t slot)
 {
-    return ath_channels_bytes(ath_tcp_channels(line->ends[0]), slot)->sent;
+    return state_of(line, slot).sent_bytes;
 }
 
 TEST(a_lost_one_is_taken_back)
@@ -312,6 +319,8 @@ TEST(a_lost_one_is_taken_back)
     line_make(&line, 2, budgets, CUT_CLOSES);
     send_frames(&line, 0, ALL_FRAMES);
     ck_assert_uint_eq(line.lost[0] & 1u, 1);
+    ck_assert(state_of(&line, 0).is_lost);
+    ck_assert(!state_of(&line, 1).is_lost);
     uint64_t before = sent_by(&line, 0);
     send_frames(&line, 0, ALL_FRAMES);
     ck_assert_uint_eq(sent_by(&line, 0), before);
@@ -319,6 +328,7 @@ TEST(a_lost_one_is_taken_back)
         path_begin(&again[i], UINT64_MAX, CUT_CLOSES, fds);
         for (int end = 0; end < 2; end++)
             offer(&line, end, 0, (uint8_t)(i + 2), fds[end]);
+        ck_assert(!state_of(&line, 0).is_lost);
         send_frames(&line, 0, ALL_FRAMES);
         ck_assert_uint_gt(sent_by(&line, 0), before);
         before = sent_by(&line, 0);

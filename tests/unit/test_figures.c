@@ -95,6 +95,39 @@ TEST(carries_every_field_of_a_session)
     ck_assert_mem_eq(&got.sessions[1], &sent[1], sizeof sent[1]);
 }
 
+TEST(carries_every_count_of_datagrams)
+{
+    char address[] = "10.0.0.11:5555";
+    struct ath_datagram_figures sent = { address, 1, 2, 3, 4, 5, 6, INT64_MAX };
+    ATH_AUTO(ath_figures)
+    got = travel(&(struct ath_figures){ .datagrams = &sent, .datagram_count = 1 });
+    ck_assert_uint_eq(got.datagram_count, 1);
+    ck_assert_str_eq(got.datagrams[0].address, address);
+    sent.address = got.datagrams[0].address;
+    sent.foreign = ATH_UNKNOWN; /* beyond what any server counts */
+    ck_assert_mem_eq(&got.datagrams[0], &sent, sizeof sent);
+}
+
+/* The helper of UDP has several sockets at one address, and it may write anything. */
+TEST(sums_up_datagrams_by_address)
+{
+    ATH_AUTO(ath_figures) got = { 0 };
+    struct ath_udp_socket_counts *sockets = server.board->udp.sockets;
+    strcpy(sockets[0].address, "10.0.0.11:5555");
+    strcpy(sockets[1].address, "10.0.0.12:5555");
+    strcpy(sockets[2].address, "10.0.0.11:5555");
+    atomic_store(&sockets[0].damaged, 3);
+    atomic_store(&sockets[1].damaged, UINT64_MAX);
+    atomic_store(&sockets[2].damaged, 4);
+    atomic_store(&sockets[2].lost, 5);
+    ath_figures_collect(&server, &got);
+    ck_assert_uint_eq(got.datagram_count, 2);
+    ck_assert_str_eq(got.datagrams[0].address, "10.0.0.11:5555");
+    ck_assert_int_eq(got.datagrams[0].damaged, 7);
+    ck_assert_int_eq(got.datagrams[0].lost, 5);
+    ck_assert_int_eq(got.datagrams[1].damaged, INT64_C(1) << 53);
+}
+
 /* An older server knows fewer fields, and a newer one may have other buckets. */
 TEST(does_not_know_what_was_not_sent)
 {

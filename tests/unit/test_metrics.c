@@ -299,6 +299,55 @@ TEST(figures_go_to_the_session_with_their_number)
     has_no(page, "calls_total{session=\"7\"");
 }
 
+/* Clients choose their own ports, and a session may have eight connections: one series for each
+ * address of the server. */
+TEST(channels_are_summed_by_the_address_of_the_server)
+{
+    char first[] = "10.0.1.11:5555", second[] = "[fd00::2]:5555", peer[] = "10.0.1.7:41234";
+    char tcp[] = "tcp", udp[] = "udp";
+    struct ath_runtime_channel by_tcp[] = {
+        { first, peer, tcp, .sent_bytes = 1, .received_bytes = 2, .sent_again = 3 },
+        { second, peer, tcp, .sent_bytes = 10, .received_bytes = 20, .sent_again = 0 },
+        { first, peer, tcp, .sent_bytes = 100, .received_bytes = 200, .sent_again = 300 },
+    };
+    struct ath_runtime_channel by_udp[] = {
+        { NULL, NULL, udp, .sent_bytes = 5, .received_bytes = 6, .sent_again = ATH_UNKNOWN },
+        { NULL, NULL, udp, .sent_bytes = 7, .received_bytes = 8, .sent_again = ATH_UNKNOWN },
+    };
+    add_sessions();
+    items[0].program = NULL;
+    items[0].channels = by_tcp;
+    items[0].channel_count = ATH_COUNT(by_tcp);
+    items[1].channels = by_udp;
+    items[1].channel_count = ATH_COUNT(by_udp);
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+#define SEVEN "{session=\"7\",identity=\"alice\",host=\"gpu1\",process=\"41\",address=\""
+#define SENT "aitherion_runtime_session_channel_sent_"
+    has(page, "aitherion_runtime_session_channels" SEVEN "10.0.1.11\",transport=\"tcp\"} 2");
+    has(page, SENT "bytes_total" SEVEN "10.0.1.11\",transport=\"tcp\"} 101");
+    has(page, SENT "bytes_total" SEVEN "[fd00::2]\",transport=\"tcp\"} 10");
+    has(page, SENT "again_total" SEVEN "10.0.1.11\",transport=\"tcp\"} 303");
+    has(page, "aitherion_runtime_session_channel_received_bytes_total{session=\"9\",identity="
+              "\"alice\",transport=\"udp\"} 14");
+    has_no(page, "sent_again_total{session=\"9\"");
+    has_no(page, "41234");
+}
+
+TEST(datagrams_are_counted_by_address)
+{
+    char address[] = "10.0.0.11:5555";
+    struct ath_datagram_figures datagrams[] = {
+        { address, .sent = 1, .lost = 4, .damaged = 5, .foreign = ATH_UNKNOWN },
+    };
+    figures.datagrams = datagrams;
+    figures.datagram_count = ATH_COUNT(datagrams);
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(page, "aitherion_runtime_udp_sent_total{address=\"10.0.0.11:5555\"} 1");
+    has(page, "aitherion_runtime_udp_lost_total{address=\"10.0.0.11:5555\"} 4");
+    has(page, "aitherion_runtime_udp_damaged_total{address=\"10.0.0.11:5555\"} 5");
+    has_no(page, "udp_foreign");
+}
+
 /* The share exists without a claim, too. A server that is older than turns says nothing. */
 TEST(a_session_has_the_share_that_it_wants)
 {

@@ -29,6 +29,7 @@ static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat
         return status;
     reach.wants_figures = options->is_explained;
     report.is_explained = options->is_explained;
+    report.shows_channels = cli->globals.verbosity > 0;
     report.count = reach.count;
     report.items = ath_xalloc(reach.count * sizeof *report.items);
     ath_reach_ask(&reach, report.items);
@@ -60,6 +61,7 @@ static const struct ath_example examples[] = {
     { "aitherion session list --server 10.0.0.11:50051 --json", N_("of a runtime on another "
                                                                    "machine, as data") },
     { "aitherion session list --explain", N_("who waits for whom, and why") },
+    { "aitherion session list -v", N_("and the connections by which large copies go") },
     { "aitherion session list --watch 5", N_("every five seconds, until Ctrl-C") },
     { .command = NULL },
 };
@@ -74,7 +76,9 @@ const struct ath_command ath_command_session_list = {
            "its own limit if it has one, and its age. A limit was asked for by the program, or is "
            "what its key may have, or was set later by `session limit`. \"not enforced\": the "
            "runtime only counts (`enforce: false`). If a program has a share of the GPUs' time, a "
-           "priority, or waits for its turn, a column says so."),
+           "priority, or waits for its turn, a column says so. With -v, a second table has the "
+           "connections for large copies: their addresses, their bytes, and how often the runtime "
+           "sent a segment again."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,

@@ -143,6 +143,27 @@ static const struct ath_field turn_fields[] = {
 };
 #undef AT
 
+#define AT(member) ATH_AT(struct ath_runtime_channel, member)
+static const struct ath_field channel_fields[] = {
+    ATH_FIELD("local", AT(local),
+              .help = "the runtime's address, which tells its network port; null by UDP",
+              .is_nullable = true),
+    ATH_FIELD("peer", AT(peer), .help = "the client's address; null by UDP", .is_nullable = true),
+    ATH_FIELD("transport", AT(transport), .help = "tcp or udp", .is_nullable = true),
+    ATH_FIELD("sent_bytes", AT(sent_bytes), .help = "of large copies, by the runtime",
+              .is_nullable = true),
+    ATH_FIELD("received_bytes", AT(received_bytes), .help = "of large copies, by the runtime",
+              .is_nullable = true),
+    ATH_FIELD("sent_again", AT(sent_again),
+              .help = "segments that the runtime sent more than once; null by UDP, whose counts "
+                      "are among the metrics",
+              .is_nullable = true),
+    ATH_FIELD("is_lost", AT(is_lost),
+              .help = "it broke, and the others carry its part until it comes again"),
+    { .name = NULL },
+};
+#undef AT
+
 #define AT(member) ATH_AT(struct ath_runtime_session, member)
 const struct ath_field ath_session_fields[] = {
     ATH_FIELD("id", AT(id), .help = "id of the session; a runtime never uses an id twice",
@@ -164,6 +185,10 @@ const struct ath_field ath_session_fields[] = {
     ATH_FIELD("age_ms", AT(age_ms), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("devices", ATH_AT_LIST(struct ath_runtime_session, uses, use_count),
               .help = "GPUs on which the session uses memory or has a limit", .fields = use_fields),
+    ATH_FIELD("channels", ATH_AT_LIST(struct ath_runtime_session, channels, channel_count),
+              .help = "connections for large copies beside that of the calls, as they were at most "
+                      "two seconds ago; none over shm",
+              .fields = channel_fields),
     ATH_FIELD("turn", ATH_OF(ATH_FIELD_OBJECT),
               .help = "its part of the GPUs' time; null if the runtime is too old to say",
               .is_nullable = true, .fields = turn_fields, .find = find_turn),
@@ -349,6 +374,43 @@ void ath_sessions_explain(const struct ath_style *style, FILE *out,
                 ath_session_held_words(&groups[i], &groups[i].sessions.items[j]));
 }
 
+static void add_channels(const struct ath_session_group *group,
+                         const struct ath_runtime_session *session, struct ath_table *table)
+{
+    for (size_t i = 0; i < session->channel_count; i++) {
+        const struct ath_runtime_channel *channel = &session->channels[i];
+        struct ath_table_cell *row = ath_table_add_row(table);
+        row[0].text = name_of(group);
+        row[1].text = ath_xasprintf("%" PRIu64, session->id);
+        row[2].text = ath_xasprintf("%zu", i + 1);
+        row[3].text = ath_xstrdup(channel->is_lost ? _("lost") : channel->transport);
+        row[3].role = channel->is_lost ? ATH_ROLE_BAD : ATH_ROLE_PLAIN;
+        row[4].text = ath_xstrdup(channel->local ? channel->local : "-");
+        row[5].text = ath_xstrdup(channel->peer ? channel->peer : "-");
+        row[6].text = ath_words_size(channel->sent_bytes);
+        row[7].text = ath_words_size(channel->received_bytes);
+        row[8].text = channel->sent_again < 0 ? ath_xstrdup("-")
+                                              : ath_xasprintf("%" PRId64, channel->sent_again);
+    }
+}
+
+/* The connections for large copies, a row for each. */
+static void print_channels(const struct ath_style *style, FILE *out,
+                           const struct ath_session_report *report)
+{
+    static const char *const channel_titles[] = { N_("Runtime"), N_("Session"),  N_("Channel"),
+                                                  N_("Via"),     N_("Address"),  N_("From"),
+                                                  N_("Sent"),    N_("Received"), N_("Sent again") };
+    ATH_AUTO(ath_table)
+    table = { .titles = channel_titles, .column_count = ATH_COUNT(channel_titles) };
+
+    for (size_t i = 0; i < report->count; i++)
+        for (size_t j = 0; j < report->items[i].sessions.count; j++)
+            add_channels(&report->items[i], &report->items[i].sessions.items[j], &table);
+    if (table.row_count)
+        ath_table_print(&table, style, out);
+}
+
 static void list_to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_session_report *report = data;
@@ -360,6 +422,8 @@ static void list_to_text(const struct ath_style *style, FILE *out, const void *d
         has_answer = has_answer || !report->items[i].status;
     }
     ath_sessions_print(style, out, report->items, report->count);
+    if (report->shows_channels)
+        print_channels(style, out, report);
     if (!report->count)
         fprintf(out, "%s\n", _("no runtime runs here"));
     else if (!count && has_answer)

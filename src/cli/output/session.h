@@ -23,7 +23,8 @@ void ath_session_group_free(struct ath_session_group *group);
 struct ath_session_report {
     struct ath_session_group *items;
     size_t count;
-    bool is_explained; /* the text says who waits for whom */
+    bool is_explained;   /* the text says who waits for whom */
+    bool shows_channels; /* and by which connections large copies go */
 };
 void ath_session_report_free(struct ath_session_report *report);
 

@@ -146,6 +146,19 @@ static char *text_transport(const struct ath_top *top, const struct ath_top_sess
     return ath_xasprintf("%s%s", transport, session->facts->is_encrypted ? "+tls" : "");
 }
 
+/* Segments that the runtime sent more than once, by all connections for large copies together. */
+static char *text_resent(const struct ath_top *top, const struct ath_top_session *session)
+{
+    (void)top;
+    const struct ath_runtime_session *facts = session->facts;
+    int64_t sum = facts->channel_count ? 0 : ATH_UNKNOWN;
+    for (size_t i = 0; i < facts->channel_count && sum >= 0; i++) {
+        int64_t one = facts->channels[i].sent_again;
+        sum = one < 0 ? ATH_UNKNOWN : sum + one;
+    }
+    return sum < 0 ? ath_xstrdup("-") : ath_xasprintf("%" PRId64, sum);
+}
+
 static char *text_age(const struct ath_top *top, const struct ath_top_session *session)
 {
     (void)top;
@@ -212,6 +225,14 @@ static bool has_limits(const struct ath_top *top)
     return false;
 }
 
+static bool has_channels(const struct ath_top *top)
+{
+    for (size_t i = 0; i < top->session_count; i++)
+        if (top->sessions[i].facts->channel_count)
+            return true;
+    return false;
+}
+
 /* Whether a session has a share or a priority, or takes turns because another one has. */
 static bool has_turns(const struct ath_top *top)
 {
@@ -259,6 +280,8 @@ const struct ath_top_column ath_top_columns[] = {
     { N_("Wait"), N_("mean wait for the GPU"), ATH_TOP_WAIT, 7, 8, 40, .text = text_wait },
     { N_("Via"), NULL, ATH_TOP_SORT_COUNT, 7, 7, 20, .is_left = true, .is_wide_only = true,
       .text = text_transport, .role = role_quiet },
+    { N_("Resent"), NULL, ATH_TOP_SORT_COUNT, 6, 8, 15, .is_wide_only = true,
+      .is_shown = has_channels, .text = text_resent, .role = role_quiet },
     { N_("Age"), N_("age of the session"), ATH_TOP_AGE, 4, 6, 45, .text = text_age },
     { .title = NULL },
 };

@@ -48,6 +48,15 @@
     X(lent_us)                                                                                     \
     X(turns)
 
+#define DATAGRAM_FIGURES(X)                                                                        \
+    X(sent)                                                                                        \
+    X(received)                                                                                    \
+    X(sent_again)                                                                                  \
+    X(lost)                                                                                        \
+    X(duplicates)                                                                                  \
+    X(damaged)                                                                                     \
+    X(foreign)
+
 /* No sum of what a server claims overflows. */
 static int64_t known(int64_t value)
 {
@@ -98,6 +107,15 @@ static void put_session(const struct ath_session_figures *from,
         ath_wire_array_set_bits(waits, i, (uint64_t)from->waits[i]);
 }
 
+static void put_datagrams(const struct ath_datagram_figures *from,
+                          struct ath_gpu_datagram_figures_builder to)
+{
+    ath_gpu_datagram_figures_set_address(to, from->address);
+#define X(field) ath_gpu_datagram_figures_set_##field(to, known(from->field));
+    DATAGRAM_FIGURES(X)
+#undef X
+}
+
 void ath_figures_put(const struct ath_figures *figures, struct ath_gpu_figures_builder to)
 {
     ath_gpu_figures_set_sampled_ms_ago(to, known(figures->sampled_ms_ago));
@@ -115,6 +133,10 @@ void ath_figures_put(const struct ath_figures *figures, struct ath_gpu_figures_b
         ath_gpu_figures_init_sessions(to, (uint32_t)figures->session_count);
     for (uint32_t i = 0; i < figures->session_count; i++)
         put_session(&figures->sessions[i], ath_gpu_session_figures_place(sessions, i));
+    struct ath_wire_array datagrams =
+        ath_gpu_figures_init_datagrams(to, (uint32_t)figures->datagram_count);
+    for (uint32_t i = 0; i < figures->datagram_count; i++)
+        put_datagrams(&figures->datagrams[i], ath_gpu_datagram_figures_place(datagrams, i));
 }
 
 /* ---- from the wire ---- */
@@ -145,10 +167,19 @@ static void take_session(struct ath_gpu_session_figures from, struct ath_session
     take_numbers(ath_gpu_session_figures_waits(from), to->waits, ATH_COUNT(to->waits));
 }
 
+static void take_datagrams(struct ath_gpu_datagram_figures from, struct ath_datagram_figures *to)
+{
+#define X(field) .field = known(ath_gpu_datagram_figures_##field(from)),
+    *to = (struct ath_datagram_figures){ DATAGRAM_FIGURES(X) };
+#undef X
+    to->address = ath_clean(ath_gpu_datagram_figures_address(from), true);
+}
+
 void ath_figures_take(struct ath_gpu_figures from, struct ath_figures *out)
 {
     struct ath_wire_list devices = ath_gpu_figures_devices(from);
     struct ath_wire_list sessions = ath_gpu_figures_sessions(from);
+    struct ath_wire_list datagrams = ath_gpu_figures_datagrams(from);
     *out = (struct ath_figures){ .sampled_ms_ago = known(ath_gpu_figures_sampled_ms_ago(from)),
                                  .accepted = known(ath_gpu_figures_accepted(from)),
                                  .broken = known(ath_gpu_figures_broken(from)) };
@@ -159,6 +190,9 @@ void ath_figures_take(struct ath_gpu_figures from, struct ath_figures *out)
     for (uint32_t i = 0; i < sessions.count; i++)
         take_session(ath_gpu_session_figures_item(sessions, i),
                      ath_push(&out->sessions, &out->session_count, sizeof *out->sessions));
+    for (uint32_t i = 0; i < datagrams.count; i++)
+        take_datagrams(ath_gpu_datagram_figures_item(datagrams, i),
+                       ath_push(&out->datagrams, &out->datagram_count, sizeof *out->datagrams));
 }
 
 /* ---- the question ---- */
@@ -186,6 +220,9 @@ void ath_figures_free(struct ath_figures *figures)
         return;
     for (size_t i = 0; i < figures->session_count; i++)
         free(figures->sessions[i].transport);
+    for (size_t i = 0; i < figures->datagram_count; i++)
+        free(figures->datagrams[i].address);
+    free(figures->datagrams);
     free(figures->sessions);
     free(figures->devices);
     *figures = (struct ath_figures){ 0 };

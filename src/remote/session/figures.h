@@ -60,6 +60,15 @@ struct ath_session_figures {
     char *transport; /* "tcp", "shm"; NULL: unknown */
 };
 
+/* Datagrams at one address at which the server takes UDP; remote/udp/flow.h says what the counts
+ * mean. */
+struct ath_datagram_figures {
+    char *address; /* "10.0.0.11:5555" */
+    int64_t sent, received, sent_again, lost, duplicates;
+    int64_t damaged; /* wrong sums */
+    int64_t foreign; /* of no channel, or from another address than the channel's */
+};
+
 struct ath_figures {
     int64_t sampled_ms_ago;               /* age of the devices' sample; unknown: there is none */
     int64_t accepted, broken;             /* connections */
@@ -68,6 +77,8 @@ struct ath_figures {
     size_t device_count;
     struct ath_session_figures *sessions; /* by id; sessions of programs only */
     size_t session_count;
+    struct ath_datagram_figures *datagrams; /* empty: the server takes no UDP, or is older */
+    size_t datagram_count;
 };
 
 /* Asks a server. Returns 0, or a negative errno with err; -ENOTSUP from a server that is too old.

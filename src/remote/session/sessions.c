@@ -55,9 +55,33 @@ static void take_turn(struct ath_gpu_turn from, struct ath_runtime_turn *to)
                                    .priority_source = ath_gpu_turn_priority_source(from) };
 }
 
+static char *text_of(const char *text)
+{
+    return *text ? ath_clean(text, true) : NULL;
+}
+
+static int64_t count_of(int64_t count)
+{
+    return count < 0 ? ATH_UNKNOWN : count;
+}
+
+static void take_channel(struct ath_gpu_session_channel from, struct ath_runtime_channel *to)
+{
+    *to = (struct ath_runtime_channel){
+        .local = text_of(ath_gpu_session_channel_local(from)),
+        .peer = text_of(ath_gpu_session_channel_peer(from)),
+        .transport = text_of(ath_gpu_session_channel_transport(from)),
+        .sent_bytes = count_of(ath_gpu_session_channel_sent_bytes(from)),
+        .received_bytes = count_of(ath_gpu_session_channel_received_bytes(from)),
+        .sent_again = count_of(ath_gpu_session_channel_sent_again(from)),
+        .is_lost = ath_gpu_session_channel_is_lost(from),
+    };
+}
+
 static void take_session(struct ath_gpu_session from, struct ath_runtime_session *to)
 {
     struct ath_wire_list uses = ath_gpu_session_devices(from);
+    struct ath_wire_list channels = ath_gpu_session_channels(from);
     const char *program = ath_gpu_session_program(from);
     const char *identity = ath_gpu_session_identity(from);
     const char *host = ath_gpu_session_host(from);
@@ -74,6 +98,9 @@ static void take_session(struct ath_gpu_session from, struct ath_runtime_session
     for (uint32_t i = 0; i < uses.count; i++)
         take_use(ath_gpu_device_use_item(uses, i),
                  ath_push(&to->uses, &to->use_count, sizeof *to->uses));
+    for (uint32_t i = 0; i < channels.count; i++)
+        take_channel(ath_gpu_session_channel_item(channels, i),
+                     ath_push(&to->channels, &to->channel_count, sizeof *to->channels));
 }
 
 static const struct ath_runtime_session *find(const struct ath_runtime_sessions *sessions,
@@ -119,6 +146,16 @@ int ath_session_list(struct ath_session *session, struct ath_runtime_sessions *o
     return 0;
 }
 
+static void free_channels(struct ath_runtime_session *session)
+{
+    for (size_t i = 0; i < session->channel_count; i++) {
+        free(session->channels[i].local);
+        free(session->channels[i].peer);
+        free(session->channels[i].transport);
+    }
+    free(session->channels);
+}
+
 void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions)
 {
     if (!sessions)
@@ -129,6 +166,7 @@ void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions)
         free(sessions->items[i].host);
         free(sessions->items[i].peer);
         free(sessions->items[i].uses);
+        free_channels(&sessions->items[i]);
     }
     free(sessions->items);
     *sessions = (struct ath_runtime_sessions){ 0 };

@@ -18,6 +18,16 @@ struct ath_runtime_use {
     int64_t processors_total; /* of the device; ATH_UNKNOWN: no part */
 };
 
+/* A connection for large copies, as the server's process of the session noted it at most two
+ * seconds ago. Numbers are ATH_UNKNOWN if unknown. */
+struct ath_runtime_channel {
+    char *local, *peer;                 /* addresses of server and client; NULL if unknown */
+    char *transport;                    /* "tcp", "udp"; NULL if unknown */
+    int64_t sent_bytes, received_bytes; /* of large frames, by the server */
+    int64_t sent_again;                 /* segments that the server sent more than once */
+    bool is_lost;                       /* it broke, and has not come again */
+};
+
 /* Why a session waits for a GPU. */
 enum ath_wait_reason {
     ATH_WAIT_NONE,     /* it does not wait */
@@ -53,6 +63,8 @@ struct ath_runtime_session {
     struct ath_runtime_turn turn;
     struct ath_runtime_use *uses;
     size_t use_count;
+    struct ath_runtime_channel *channels; /* beside the connection of the calls */
+    size_t channel_count;
 };
 
 struct ath_runtime_sessions {

@@ -132,6 +132,7 @@ int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t gene
     bool is_newer = generation > old->generation && !channels->is_shut;
     if (is_newer) {
         channels->now[slot] = channel;
+        channels->sent_again[slot] += ath_tcp_sent_again(old->socket.fd);
         old->is_out = true; /* the peer has given it up, whatever this side knows */
         shutdown(old->socket.fd, SHUT_RDWR);
         leave(old);
@@ -147,9 +148,20 @@ bool ath_channels_are_shut(const struct ath_channels *channels)
     return channels->is_shut;
 }
 
-const struct ath_channel_bytes *ath_channels_bytes(const struct ath_channels *channels, size_t slot)
+bool ath_channels_state(struct ath_channels *channels, size_t slot, struct ath_stripe_state *out)
 {
-    return &channels->bytes[slot];
+    if (slot >= channels->count)
+        return false;
+    pthread_mutex_lock(&channels->lock);
+    const struct ath_channel *channel = channels->now[slot];
+    *out = (struct ath_stripe_state){ .is_lost = channel->is_out,
+                                      .sent_bytes = channels->bytes[slot].sent,
+                                      .received_bytes = channels->bytes[slot].received };
+    out->sent_again = channels->sent_again[slot] + ath_tcp_sent_again(channel->socket.fd);
+    ath_endpoint_of_socket(channel->socket.fd, false, out->local);
+    ath_endpoint_of_socket(channel->socket.fd, true, out->peer);
+    pthread_mutex_unlock(&channels->lock);
+    return true;
 }
 
 /* ---- the channels of a frame ---- */

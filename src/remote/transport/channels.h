@@ -65,9 +65,6 @@ int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t gene
 /* Whether the stream is shut, so that no channel will be used again. */
 bool ath_channels_are_shut(const struct ath_channels *channels);
 
-/* The bytes of large frames that a place has carried. */
-struct ath_channel_bytes {
-    _Atomic uint64_t sent, received;
-};
-const struct ath_channel_bytes *ath_channels_bytes(const struct ath_channels *channels,
-                                                   size_t slot);
+/* Tells the state of a place; its counts go on with each connection. Returns false if there is no
+ * such place. */
+bool ath_channels_state(struct ath_channels *channels, size_t slot, struct ath_stripe_state *out);

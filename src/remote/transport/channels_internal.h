@@ -24,9 +24,12 @@ struct ath_channels {
     struct ath_stream *stream;
     struct ath_socket back; /* of the verdicts */
     size_t count;
-    pthread_mutex_t lock; /* guards now */
+    pthread_mutex_t lock; /* guards now and sent_again */
     struct ath_channel *now[ATH_CHANNELS_MAX];
-    struct ath_channel_bytes bytes[ATH_CHANNELS_MAX];
+    struct ath_channel_bytes {
+        _Atomic uint64_t sent, received;
+    } bytes[ATH_CHANNELS_MAX];               /* of large frames */
+    int64_t sent_again[ATH_CHANNELS_MAX];    /* segments, by connections before the one of now */
     struct ath_pace paces[ATH_CHANNELS_MAX]; /* of the writer, as the next field */
     uint32_t paced[ATH_CHANNELS_MAX];        /* the generation that the pace is of */
     struct ath_team *readers, *writers;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "remote/wire/endpoint.h"
 #include "remote/wire/frame.h"
 
 struct ath_stream;
@@ -125,6 +126,22 @@ int ath_tcp_add_stripes(struct ath_stream *stream, enum ath_stripes_way way,
 
 /* The channels that carry pieces; NULL: none do. */
 struct ath_channels *ath_tcp_channels(const struct ath_stream *stream);
+
+/* The state of a further connection, and its traffic. */
+struct ath_stripe_state {
+    bool is_lost;                        /* and has not come again */
+    uint64_t sent_bytes, received_bytes; /* of large frames */
+    int64_t sent_again; /* segments, as the kernel counts them; negative: not a TCP connection */
+    char local[ATH_ENDPOINT_TEXT], peer[ATH_ENDPOINT_TEXT]; /* of the socket; lost: undefined */
+};
+
+/* Tells the state of a further connection that carries frames, by its index among them. Returns
+ * false if there is none. Any thread, before the end of the stream. */
+bool ath_tcp_stripe_state(const struct ath_stream *stream, size_t index,
+                          struct ath_stripe_state *out);
+
+/* Segments that a socket has sent more than once; negative if it is not of TCP. */
+int64_t ath_tcp_sent_again(int fd);
 
 /* Whether a TCP peer has not answered for almost ten seconds although it should have. false for a
  * unix socket. */

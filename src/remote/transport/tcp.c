@@ -45,7 +45,10 @@ struct tcp {
     /* the first has everything except the other shares of large frames */
     struct ath_socket sockets[ATH_STRIPES_MAX];
     size_t count;
-    struct ath_channels *channels;      /* NULL: the other shares are equal */
+    struct ath_channels *channels; /* NULL: the other shares are equal */
+    struct {
+        _Atomic uint64_t sent, received;
+    } bytes[ATH_STRIPES_MAX];           /* of equal shares, by connection */
     struct ath_team *readers, *writers; /* NULL with one connection */
     atomic_bool is_shut;
     size_t begin, end; /* of the bytes that were read ahead */
@@ -217,9 +220,10 @@ static void write_share(void *job, size_t connection)
     struct shares *shares = job;
     struct iovec left[PARTS_MAX];
     struct msghdr message = { .msg_iov = left };
-    message.msg_iovlen =
-        ath_parts_cut(shares->parts, shares->part_count, share_begin(shares, connection),
-                      share_begin(shares, connection + 1), left);
+    size_t begin = share_begin(shares, connection), end = share_begin(shares, connection + 1);
+    message.msg_iovlen = ath_parts_cut(shares->parts, shares->part_count, begin, end, left);
+    atomic_fetch_add_explicit(&shares->tcp->bytes[connection].sent, end - begin,
+                              memory_order_relaxed);
     note(shares, send_all(shares->tcp, shares->tcp->sockets[connection], &message));
 }
 
@@ -246,6 +250,7 @@ static void read_share(void *job, size_t connection)
     struct tcp *tcp = shares->tcp;
     size_t at = share_begin(shares, connection), end = share_begin(shares, connection + 1), got = 0;
     int status = 0;
+    atomic_fetch_add_explicit(&tcp->bytes[connection].received, end - at, memory_order_relaxed);
     if (!connection)
         status = tcp_read(&tcp->stream, shares->bytes + at, end - at);
     for (; connection && !status && at < end; at += got)
@@ -332,6 +337,10 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket)
     tcp->count = 1;
     tcp->readers = tcp->writers = NULL;
     tcp->channels = NULL;
+    for (size_t i = 0; i < ATH_STRIPES_MAX; i++) {
+        atomic_init(&tcp->bytes[i].sent, 0);
+        atomic_init(&tcp->bytes[i].received, 0);
+    }
     tcp->begin = tcp->end = 0;
     tcp->stream.patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
     tcp->stream.large_bytes = 0;
@@ -382,4 +391,29 @@ int ath_tcp_add_stripes(struct ath_stream *stream, enum ath_stripes_way way,
 struct ath_channels *ath_tcp_channels(const struct ath_stream *stream)
 {
     return ((const struct tcp *)stream)->channels;
+}
+
+int64_t ath_tcp_sent_again(int fd)
+{
+    struct tcp_info info = { 0 };
+    socklen_t length = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) ? -1
+                                                                 : (int64_t)info.tcpi_total_retrans;
+}
+
+bool ath_tcp_stripe_state(const struct ath_stream *stream, size_t index,
+                          struct ath_stripe_state *out)
+{
+    const struct tcp *tcp = (const struct tcp *)stream;
+    if (tcp->channels)
+        return ath_channels_state(tcp->channels, index, out);
+    if (1 + index >= tcp->count)
+        return false;
+    const int fd = tcp->sockets[1 + index].fd;
+    *out = (struct ath_stripe_state){ .sent_bytes = tcp->bytes[1 + index].sent,
+                                      .received_bytes = tcp->bytes[1 + index].received,
+                                      .sent_again = ath_tcp_sent_again(fd) };
+    ath_endpoint_of_socket(fd, false, out->local);
+    ath_endpoint_of_socket(fd, true, out->peer);
+    return true;
 }
