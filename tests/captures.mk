@@ -69,6 +69,7 @@ PYTHON_TESTS = \
 	tests/docker/test_engine.py \
 	tests/docker/test_faults.py \
 	tests/docker/test_image.py \
+	tests/docker/test_local.py \
 	tests/docker/test_locked_in.py \
 	tests/docker/test_nodes.py \
 	tests/docker/test_podman.py \

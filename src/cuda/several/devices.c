@@ -142,8 +142,10 @@ CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
         status = ath_several_all[i].calls.cuDriverGetVersion(&one);
         least = !i || one < least ? one : least;
     }
-    if (!status)
-        *version = driver_version = least;
+    if (!status) {
+        driver_version = least;
+        *version = least;
+    }
     return status;
 }
 
