@@ -84,6 +84,7 @@ class Starts(Base):
     def test_libraries_may_be_unloaded_and_loaded_again(self):
         first = self.start("", "unload")
         self.assertEqual(first["cuLibraryLoadData"], LIBRARIES)  # the second half knows what the first half asked
+        self.assertEqual(first.get("cuLibraryUnload", 0), 0)
         second = self.start("", "unload")
         self.assertEqual((second["cuLibraryLoadData"], second["cuLibraryGetKernel"]), (0, 1))
         # but what was set before is no longer known, so what depends on it is asked

@@ -182,6 +182,16 @@ bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *prin
     return is_first;
 }
 
+bool ath_cuda_promise_holds(uint64_t handle)
+{
+    pthread_mutex_lock(&lock);
+    const struct promise *promise =
+        ath_cuda_is_promise(handle) ? ath_map_find(&promises, handle) : NULL;
+    bool yes = promise && promise->is_loaded;
+    pthread_mutex_unlock(&lock);
+    return yes;
+}
+
 void ath_cuda_promise_end(uint64_t handle)
 {
     pthread_mutex_lock(&lock);

@@ -46,6 +46,9 @@ bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *prin
 void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t handle);
 void ath_cuda_promise_broken(const struct ath_cuda_promised_code *code);
 
+/* Whether this handle was promised on a slow line, and its code is loaded. */
+bool ath_cuda_promise_holds(uint64_t handle);
+
 /* The code with this handle is unloaded. */
 void ath_cuda_promise_end(uint64_t handle);
 void ath_cuda_promises_clear(void);

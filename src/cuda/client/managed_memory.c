@@ -324,9 +324,10 @@ CUresult ath_cuda_by_hand_cuLibraryUnload(CUlibrary library)
     ath_cuda_wire_library_unload_set_library(
         ath_cuda_wire_call_init_library_unload(exchange.call),
         ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
-    /* when the program ends, the runtime unloads all libraries, and looks at no result */
-    status = ath_cuda_end(&exchange, ath_cuda_is_exiting() ? ath_cuda_post(&exchange)
-                                                           : ath_cuda_ask(&exchange));
+    /* libraries like cuDNN unload theirs when the program ends, one after another */
+    bool is_posted = !ath_cuda_has_mirrors() && ath_cuda_promise_holds((uintptr_t)library);
+    status =
+        ath_cuda_end(&exchange, is_posted ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange));
     if (!status)
         ath_cuda_promise_end((uintptr_t)library);
     for (uintptr_t address; library && (address = ath_cuda_host_of_library(library));)
