@@ -345,6 +345,7 @@ for line in sys.stdin:
 class Calls(Base):
     """The calls of a program do not travel, so it tells how many there were."""
 
+    @unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers")
     def test_calls_and_bytes_are_in_the_figures(self):
         with serve() as server:
             command = [harness.binary(), "run", "--local", "--server", server.socket, "--key", runtime.key_file(runtime.KEY),

@@ -89,27 +89,31 @@ static struct ath_cuda_code_fact size_fact(size_t index)
     return (struct ath_cuda_code_fact){ ATH_CUDA_CODE_SIZE, program, { index } };
 }
 
-static size_t read_sizes(uint64_t out[SIZES_MAX])
+/* The sizes of earlier runs; this run's are added to the file only. */
+static struct {
+    size_t count;
+    uint64_t bytes[SIZES_MAX];
+} before;
+static pthread_once_t before_once = PTHREAD_ONCE_INIT;
+static atomic_size_t noted; /* sizes of this run */
+
+static void read_sizes(void)
 {
-    size_t count = 0;
-    for (; count < SIZES_MAX; count++) {
-        const struct ath_cuda_code_fact fact = size_fact(count);
-        if (!ath_cuda_code_facts_value(&fact, &out[count]))
+    for (; before.count < SIZES_MAX; before.count++) {
+        const struct ath_cuda_code_fact fact = size_fact(before.count);
+        if (!ath_cuda_code_facts_value(&fact, &before.bytes[before.count]))
             break;
     }
-    return count;
 }
 
 /* Notes a size that this run takes for the first time. */
 static void note_size(size_t bytes)
 {
-    uint64_t sizes_before[SIZES_MAX];
-    size_t count = read_sizes(sizes_before);
-    for (size_t i = 0; i < count; i++)
-        if (sizes_before[i] == bytes)
+    for (size_t i = 0; i < before.count; i++)
+        if (before.bytes[i] == bytes)
             return;
-    const struct ath_cuda_code_fact fact = size_fact(count);
-    if (count < SIZES_MAX)
+    const struct ath_cuda_code_fact fact = size_fact(before.count + noted++);
+    if (fact.numbers[0] < SIZES_MAX)
         ath_cuda_code_facts_note_value(&fact, bytes);
 }
 
@@ -140,9 +144,9 @@ static bool may_ask_ahead(size_t bytes)
 }
 
 /* How many blocks to ask for, with the program's own one. */
-static size_t count_ahead(struct size *size, uint64_t before, size_t total_bytes)
+static size_t count_ahead(struct size *size, uint64_t last_run, size_t total_bytes)
 {
-    uint64_t wanted = size->taken ? size->taken + 1 : before;
+    uint64_t wanted = size->taken ? size->taken + 1 : last_run;
     size_t most = total_bytes / PART_OF_GPU, free_part = free_bytes / PART_OF_FREE;
     size_t room = most > unused_bytes ? most - unused_bytes : 0;
     if (room > free_part)
@@ -220,17 +224,16 @@ static void wish_for(struct wish *wish, size_t bytes, size_t count)
 /* Adds what the program's last run took of all sizes, once it is known how much memory is free. */
 static void wish_for_all(struct wish *wish, size_t total_bytes)
 {
-    uint64_t before[SIZES_MAX];
-    size_t room = total_bytes / PART_OF_GPU, count;
+    size_t room = total_bytes / PART_OF_GPU;
     if (!free_bytes || atomic_exchange(&has_asked_all, true))
         return;
     if (room > free_bytes / PART_OF_FREE)
         room = free_bytes / PART_OF_FREE;
-    count = read_sizes(before);
-    for (size_t i = 0; i < count; i++) {
-        size_t wanted = before[i] == wish->bytes[0] ? 0 : (size_t)count_before(before[i]);
-        for (; wanted && before[i] <= room; wanted--, room -= before[i])
-            wish_for(wish, before[i], 1);
+    for (size_t i = 0; i < before.count; i++) {
+        size_t bytes = before.bytes[i];
+        size_t wanted = bytes == wish->bytes[0] ? 0 : (size_t)count_before(bytes);
+        for (; wanted && bytes <= room; wanted--, room -= bytes)
+            wish_for(wish, bytes, 1);
     }
 }
 
@@ -261,11 +264,13 @@ static CUresult ask_for(struct wish *wish, CUdeviceptr *address)
 /* Takes a block that was asked for before. */
 static bool take_unused(size_t bytes, size_t total, size_t *out_count, CUdeviceptr *address)
 {
-    uint64_t before = count_before(bytes), taken = 0;
-    bool is_taken = false;
+    uint64_t last_run = count_before(bytes), taken = 0;
+    bool is_taken = false, is_new = true;
     pthread_mutex_lock(&lock);
     struct size *size = size_of(ath_cuda_current_context(), bytes);
-    *out_count = size ? count_ahead(size, before, total) : 1;
+    *out_count = size ? count_ahead(size, last_run, total) : 1;
+    for (size_t i = 0; i < size_count; i++)
+        is_new &= sizes[i].bytes != bytes || !sizes[i].taken;
     if (size && size->count) {
         *address = size->unused[--size->count];
         unused_bytes -= bytes;
@@ -276,7 +281,7 @@ static bool take_unused(size_t bytes, size_t total, size_t *out_count, CUdevicep
         taken = ++size->taken;
     waits = 0;
     pthread_mutex_unlock(&lock);
-    if (taken == 1)
+    if (is_new)
         note_size(bytes);
     if (is_power(taken)) {
         struct ath_cuda_code_fact fact = fact_of(bytes, taken);
@@ -296,6 +301,7 @@ CUresult ath_cuda_by_hand_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
         ath_cuda_do_cuDeviceTotalMem_v2(&total, device))
         return ath_cuda_do_cuMemAlloc_v2(address, bytes);
     ath_cuda_code_facts_begin();
+    pthread_once(&before_once, read_sizes);
     if (take_unused(bytes, total, &count, address))
         return CUDA_SUCCESS;
     ath_auto_free struct wish *wish = ath_cuda_allocate(sizeof *wish);
