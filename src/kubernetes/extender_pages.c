@@ -41,15 +41,6 @@ static unsigned int show_metrics(void *self, const char *body, size_t length, st
     return OK;
 }
 
-static unsigned int show_health(void *self, const char *body, size_t length, struct ath_text *out)
-{
-    (void)self;
-    (void)body;
-    (void)length;
-    ath_text_add(out, "ok\n");
-    return OK;
-}
-
 static unsigned int show_readiness(void *self, const char *body, size_t length,
                                    struct ath_text *out)
 {
@@ -73,7 +64,7 @@ const struct ath_kube_page ath_kube_extender_pages[] = {
     { "POST", "/preempt", type_of_json, false, answer_preempt },
     { "POST", "/bind", type_of_json, false, answer_bind },
     { "GET", "/metrics", "text/plain; version=0.0.4", false, show_metrics },
-    { "GET", "/healthz", type_of_text, true, show_health },
+    { "GET", "/healthz", type_of_text, true, ath_kube_http_show_health },
     { "GET", "/readyz", type_of_text, true, show_readiness },
     { .path = NULL },
 };

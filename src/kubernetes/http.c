@@ -208,6 +208,16 @@ static int load_libraries(const struct ath_metrics_web *web, struct ath_err *err
     return status;
 }
 
+unsigned int ath_kube_http_show_health(void *self, const char *body, size_t length,
+                                       struct ath_text *out)
+{
+    (void)self;
+    (void)body;
+    (void)length;
+    ath_text_add(out, "ok\n");
+    return MHD_HTTP_OK;
+}
+
 int ath_kube_http_start(int listener, const struct ath_metrics_web *web,
                         const struct ath_kube_service *service, struct ath_err *err)
 {

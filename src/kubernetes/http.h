@@ -24,6 +24,10 @@ struct ath_kube_service {
     void *self;                        /* of answer() */
 };
 
+/* The answer of a page that says whether the process lives: it does. */
+unsigned int ath_kube_http_show_health(void *self, const char *body, size_t length,
+                                       struct ath_text *out);
+
 /*
  * Starts a server on a listening socket, which it takes. It runs until the process ends, and so
  * long the service and web must live.

@@ -131,22 +131,13 @@ static unsigned int show_metrics(void *self, const char *body, size_t length, st
     return OK;
 }
 
-static unsigned int show_health(void *self, const char *body, size_t length, struct ath_text *out)
-{
-    (void)self;
-    (void)body;
-    (void)length;
-    ath_text_add(out, "ok\n");
-    return OK;
-}
-
 static const char type_of_text[] = "text/plain; charset=utf-8";
 
 const struct ath_kube_page ath_kube_webhook_pages[] = {
     { "POST", "/mutate", "application/json", false, answer_mutate },
     { "POST", "/validate", "application/json", false, answer_validate },
     { "GET", "/metrics", "text/plain; version=0.0.4", false, show_metrics },
-    { "GET", "/healthz", type_of_text, true, show_health },
-    { "GET", "/readyz", type_of_text, true, show_health },
+    { "GET", "/healthz", type_of_text, true, ath_kube_http_show_health },
+    { "GET", "/readyz", type_of_text, true, ath_kube_http_show_health },
     { .path = NULL },
 };
