@@ -710,6 +710,7 @@ static void registered_in_part(void)
     ok(cuMemHostRegister_v2(memory + 2 * page, page, 0));
     uint8_t *inside = memory + 2 * page - 100;
     ok(cuMemcpyHtoDAsync_v2(p, inside, 100, stream));
+    ok(cuStreamSynchronize(stream)); /* the null stream does not wait for it */
     gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync_v2(p, inside, 101, stream));
     gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoHAsync_v2(inside, p, 101, stream));
     gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p, inside, 101));
