@@ -1,7 +1,7 @@
 # CUDA's calls. The server's side is in libaitherion.a; the client's is a shared library of its own, which stands in for the
 # driver's libcuda.so.1 in programs that `aitherion run` starts. It lies where no linker looks by itself.
-# Sources of both processes.
-CUDA_COMMON = \
+# Of both processes.
+libaitherion_a_SOURCES += \
 	src/cuda/common/byte_mask.h \
 	src/cuda/common/copy_box.h \
 	src/cuda/common/memory_token.h \
@@ -15,14 +15,16 @@ CUDA_COMMON = \
 	src/cuda/common/shadow_copy.c src/cuda/common/shadow_copy.h
 
 # Also in the library for programs that have the driver in their own process (local/).
-TURN_GATE = \
+libaitherion_a_SOURCES += \
 	src/cuda/turns/callers.c src/cuda/turns/callers.h \
 	src/cuda/turns/contexts.c src/cuda/turns/contexts.h \
 	src/cuda/turns/gate.c src/cuda/turns/gate.h \
 	src/cuda/turns/gate_state.h \
 	src/cuda/turns/turn_thread.c \
 	src/cuda/turns/used_streams.c src/cuda/turns/used_streams.h
-libaitherion_a_SOURCES += $(CUDA_COMMON) \
+
+# The server's side.
+libaitherion_a_SOURCES += \
 	src/cuda/server/call_answer.c src/cuda/server/call_answer.h \
 	src/cuda/server/call_counts.h \
 	src/cuda/server/call_head.c src/cuda/server/call_head.h \
@@ -52,12 +54,12 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/served_call.h \
 	src/cuda/server/server.c src/cuda/server/server.h \
 	src/cuda/server/share_memory.c \
-	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h $(TURN_GATE)
+	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h
 CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-part.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-turns.c proto/cuda-wire.c
 
 driverdir = $(pkglibdir)
 driver_PROGRAMS = lib/aitherion/libcuda.so.1
-# The client's sources beside CUDA_COMMON, which is in libaitherion.a too.
+# The client's sources beside those of both processes.
 CUDA_CLIENT_SOURCES = \
 	src/cuda/api/cuda_api.h \
 	src/cuda/api/cuda_enums.h \
@@ -134,14 +136,13 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/text_files.c \
 	src/cuda/client/thread.c \
 	src/cuda/client/thread_cache.c src/cuda/client/thread_cache.h
-lib_aitherion_libcuda_so_1_SOURCES = $(CUDA_CLIENT_SOURCES) $(CUDA_COMMON)
-nodist_lib_aitherion_libcuda_so_1_SOURCES = proto/cuda-client.c proto/cuda-structs.c proto/cuda-wire.c
+lib_aitherion_libcuda_so_1_SOURCES = $(CUDA_CLIENT_SOURCES)
+nodist_lib_aitherion_libcuda_so_1_SOURCES = proto/cuda-client.c
 # -Bsymbolic: what one of its functions calls is its own, whatever the program calls so.
-COMPILE_SHARED = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 # They stay once they are loaded: threads of theirs run, and threads that end call them.
 LINK_SHARED = $(AM_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,nodelete
 lib_aitherion_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 lib_aitherion_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-u,cuInit -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/cuda.map
-lib_aitherion_libcuda_so_1_LDADD = libclient.a $(NETTLE_LIBS) -ldl -lpthread
-lib_aitherion_libcuda_so_1_DEPENDENCIES = libclient.a proto/cuda.map
+lib_aitherion_libcuda_so_1_LDADD = $(LIBCLIENT)
+lib_aitherion_libcuda_so_1_DEPENDENCIES = libclient.a libaitherion.a proto/cuda.map
 $(lib_aitherion_libcuda_so_1_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp

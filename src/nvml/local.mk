@@ -20,11 +20,11 @@ NVML_CLIENT_SOURCES = \
 	src/nvml/client/question.c src/nvml/client/question.h \
 	src/nvml/client/several.c
 lib_aitherion_libnvidia_ml_so_1_SOURCES = $(NVML_CLIENT_SOURCES)
-nodist_lib_aitherion_libnvidia_ml_so_1_SOURCES = proto/nvml-client.c proto/nvml-functions.c
+nodist_lib_aitherion_libnvidia_ml_so_1_SOURCES = proto/nvml-client.c
 lib_aitherion_libnvidia_ml_so_1_CFLAGS = $(COMPILE_SHARED)
 lib_aitherion_libnvidia_ml_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libnvidia-ml.so.1 -Wl,--version-script=proto/nvml.map
-lib_aitherion_libnvidia_ml_so_1_LDADD = libclient.a $(NETTLE_LIBS) -ldl -lpthread
-lib_aitherion_libnvidia_ml_so_1_DEPENDENCIES = libclient.a proto/nvml.map
+lib_aitherion_libnvidia_ml_so_1_LDADD = $(LIBCLIENT)
+lib_aitherion_libnvidia_ml_so_1_DEPENDENCIES = libclient.a libaitherion.a proto/nvml.map
 $(lib_aitherion_libnvidia_ml_so_1_OBJECTS): | proto/generated.stamp proto/nvml-generated.stamp
 
 # The same for programs with the GPUs in their own process: it asks the runtime that keeps their books.

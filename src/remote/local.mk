@@ -1,5 +1,5 @@
 # Code for both processes, the program's and the server's: the wire, the transports, the client's end of a session.
-REMOTE_WIRE = \
+libaitherion_a_SOURCES += \
 	src/remote/switches.c src/remote/switches.h \
 	src/remote/tls/certificate.c src/remote/tls/certificate.h \
 	src/remote/tls/gnutls.h \
@@ -15,7 +15,7 @@ REMOTE_WIRE = \
 	src/remote/wire/frame.c src/remote/wire/frame.h \
 	src/remote/wire/message.c src/remote/wire/message.h \
 	src/remote/wire/secret.c src/remote/wire/secret.h
-REMOTE_TRANSPORT = \
+libaitherion_a_SOURCES += \
 	src/remote/transport/channels.c src/remote/transport/channels.h \
 	src/remote/transport/channels_internal.h \
 	src/remote/transport/channels_read.c \
@@ -33,7 +33,7 @@ REMOTE_TRANSPORT = \
 	src/remote/transport/tcp.c \
 	src/remote/transport/team.c src/remote/transport/team.h
 # The carrier of streams on UDP.
-REMOTE_UDP = \
+libaitherion_a_SOURCES += \
 	src/remote/udp/batch.c src/remote/udp/batch.h \
 	src/remote/udp/carrier.c src/remote/udp/carrier.h \
 	src/remote/udp/carrier_channels.c \
@@ -49,7 +49,7 @@ REMOTE_UDP = \
 	src/remote/udp/flow_send.c src/remote/udp/flow_state.h \
 	src/remote/udp/path_mtu.c src/remote/udp/path_mtu.h
 # For opening a session from a library that a program loads.
-REMOTE_SESSION = \
+libaitherion_a_SOURCES += \
 	src/remote/session/data_paths.c src/remote/session/data_paths.h \
 	src/remote/session/device_list.h \
 	src/remote/session/open.c src/remote/session/open.h \
@@ -61,20 +61,22 @@ REMOTE_SESSION = \
 	src/remote/session/stripes.c src/remote/session/stripes.h \
 	src/remote/session/wishes.c src/remote/session/wishes.h
 
-libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_UDP) $(REMOTE_SESSION) \
+# For the server, and for the command line tool.
+libaitherion_a_SOURCES += \
 	src/remote/session/figures.c src/remote/session/figures.h \
 	src/remote/session/health.c src/remote/session/health.h \
 	src/remote/session/sessions.c src/remote/session/sessions.h \
 	src/remote/session/visible_devices.c src/remote/session/visible_devices.h \
 	src/remote/wire/source.c src/remote/wire/source.h
 
-# The parts that several of the shared libraries for programs have. libaitherion.a has them as well, but without -fPIC. A library gets only
-# what it needs of an archive, so those with CUDA's functions name one of these (-u).
+# The client's parts that several of the shared libraries for programs have. A library gets only what it needs of an archive, so those with
+# CUDA's functions name one of these (-u).
 noinst_LIBRARIES += libclient.a
 libclient_a_CFLAGS = $(COMPILE_SHARED)
-nodist_libclient_a_SOURCES = $(PROTO_C) proto/cuda-methods.c proto/cuda-symbols.c
+nodist_libclient_a_SOURCES = proto/cuda-symbols.c
 $(libclient_a_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
-libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_UDP) $(REMOTE_SESSION) \
+LIBCLIENT = libclient.a libaitherion.a $(NETTLE_LIBS) -ldl -lpthread
+libclient_a_SOURCES = \
 	src/cuda/api/export_tables.c src/cuda/api/export_tables.h \
 	src/cuda/api/symbols.c src/cuda/api/symbols.h \
 	src/cuda/client/allocate.c src/cuda/client/allocate.h \
@@ -82,23 +84,8 @@ libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_UDP) $(REMOTE_
 	src/cuda/client/export_table.c \
 	src/cuda/client/function_proxy.c src/cuda/client/function_proxy.h \
 	src/cuda/client/program_file.c \
-	src/cuda/client/refuse.c \
-	src/cuda/common/bytes.c src/cuda/common/bytes.h \
-	src/base/alloc.c src/base/alloc.h \
-	src/base/clean.c src/base/clean.h \
-	src/base/err.c src/base/err.h \
-	src/base/file.c src/base/file.h \
-	src/base/host_budget.c src/base/host_budget.h \
-	src/base/late.c src/base/late.h \
-	src/base/level.c src/base/level.h \
-	src/base/log.c src/base/log.h \
-	src/base/map.h \
-	src/base/memory_limit.c src/base/memory_limit.h \
-	src/base/time_claim.c src/base/time_claim.h \
-	src/base/key_name.c src/base/key_name.h \
-	src/base/fingerprint.c src/base/fingerprint.h \
-	src/base/text.c src/base/text.h
+	src/cuda/client/refuse.c
 
 # The tests of flows move gigabytes through these in simulated time.
-src/remote/udp/congestion.o src/remote/udp/crc32c.o src/remote/udp/datagram.o src/remote/udp/flow.o src/remote/udp/flow_loss.o src/remote/udp/flow_receive.o src/remote/udp/flow_send.o \
+src/remote/udp/libaitherion_a-congestion.o src/remote/udp/libaitherion_a-crc32c.o src/remote/udp/libaitherion_a-datagram.o src/remote/udp/libaitherion_a-flow.o src/remote/udp/libaitherion_a-flow_loss.o src/remote/udp/libaitherion_a-flow_receive.o src/remote/udp/libaitherion_a-flow_send.o \
 	tests/unit/test_udp.o: CFLAGS := $(WALKING_CFLAGS)

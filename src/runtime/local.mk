@@ -1,6 +1,6 @@
 # The program aitherion-runtime. It links libc, libnettle, libseccomp and libyaml, nothing else.
 # Also in the library for programs that have the driver in their own process (src/cuda/local).
-QUOTA_SOURCES = \
+libaitherion_a_SOURCES += \
 	src/runtime/quota/allocations.c \
 	src/runtime/quota/arrays.c \
 	src/runtime/quota/books.h \
@@ -20,13 +20,13 @@ QUOTA_SOURCES = \
 	src/runtime/quota/session_quota.c src/runtime/quota/session_quota.h \
 	src/runtime/quota/shared.c \
 	src/runtime/quota/virtual.c \
-	src/runtime/quota/wrappers.h
-PART_SOURCES = \
+	src/runtime/quota/wrappers.h \
 	src/runtime/part/order.c src/runtime/part/order.h \
 	src/runtime/part/part.c src/runtime/part/part.h \
 	src/runtime/part/state.h \
 	src/runtime/part/wrappers.c
-libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
+# The server's alone.
+libaitherion_a_SOURCES += \
 	src/runtime/access.c src/runtime/access.h \
 	src/runtime/arbiter.c src/runtime/arbiter.h \
 	src/runtime/attempts.c src/runtime/attempts.h \

@@ -10,4 +10,4 @@ libaitherion_a_SOURCES += \
 	src/turns/slot.h \
 	src/turns/turns.c src/turns/turns.h
 
-src/turns/decide.o src/turns/lag.o src/turns/pass.o src/turns/turns.o tests/unit/test_turns.o: CFLAGS := $(WALKING_CFLAGS)
+src/turns/libaitherion_a-decide.o src/turns/libaitherion_a-lag.o src/turns/libaitherion_a-pass.o src/turns/libaitherion_a-turns.o tests/unit/test_turns.o: CFLAGS := $(WALKING_CFLAGS)

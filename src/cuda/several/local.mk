@@ -7,7 +7,6 @@ lib_aitherion_several_libcuda_so_1_SOURCES = \
 	src/cuda/client/jit_options.h \
 	src/cuda/common/copy_box.h \
 	src/cuda/common/copy_list.c src/cuda/common/copy_list.h \
-	src/remote/session/visible_devices.c src/remote/session/visible_devices.h \
 	src/cuda/several/addresses.c src/cuda/several/addresses.h \
 	src/cuda/several/calls.c \
 	src/cuda/several/contexts.c \
@@ -26,6 +25,6 @@ lib_aitherion_several_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 # Its threads, and the copies that it loaded, outlive dlclose().
 lib_aitherion_several_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-u,cuInit -Wl,-soname,libcuda.so.1 \
 	-Wl,--version-script=proto/cuda-several.map
-lib_aitherion_several_libcuda_so_1_LDADD = libclient.a $(NETTLE_LIBS) -ldl -lpthread
-lib_aitherion_several_libcuda_so_1_DEPENDENCIES = libclient.a proto/cuda-several.map
+lib_aitherion_several_libcuda_so_1_LDADD = $(LIBCLIENT)
+lib_aitherion_several_libcuda_so_1_DEPENDENCIES = libclient.a libaitherion.a proto/cuda-several.map
 $(lib_aitherion_several_libcuda_so_1_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
