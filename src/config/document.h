@@ -24,6 +24,7 @@ enum { ATH_DATA_INTERFACES_MAX = 8 };
 /* In the order of the words in schema.c. */
 enum ath_engine_kind { ATH_ENGINE_AUTO, ATH_ENGINE_DOCKER, ATH_ENGINE_PROCESS };
 enum ath_engine_network { ATH_NETWORK_AUTO, ATH_NETWORK_BRIDGE, ATH_NETWORK_HOST };
+enum ath_document_switch { ATH_SWITCH_OFF, ATH_SWITCH_ON };
 
 struct ath_document_node {
     char *name, *profile; /* NULL if not given */
@@ -116,6 +117,7 @@ struct ath_document {
     int encrypt;   /* TCP connections that leave the machine, all, none: auto, on, off */
     int sharing;   /* when programs take turns on a GPU: auto, turns, free */
     int log_level; /* enum ath_level: the lines of the runtimes' logs */
+    int udp;       /* enum ath_document_switch: runtimes take large copies by UDP, too */
     char *tls_certificate, *tls_key, *tls_ca; /* files; NULL: none */
     char *metrics_web;                        /* a file; NULL: none */
     struct ath_document_limits limits;

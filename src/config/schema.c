@@ -3,9 +3,6 @@
 
 #include "config/schema.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/i18n.h"
 #include "base/idset.h"
 #include "base/level.h"
@@ -26,6 +23,7 @@ static const char *const engines[] = { "auto", "docker", "process", NULL };
 static const char *const networks[] = { "auto", "bridge", "host", NULL };
 static const char *const encryptions[] = { "auto", "on", "off", NULL };
 static const char *const sharings[] = { "auto", "turns", "free", NULL };
+static const char *const switches[] = { "off", "on", NULL };
 static const char *const modes[] = { "bridge", "private", "vepa", "passthru", NULL };
 
 #define FIELD(type, member) .offset = offsetof(struct type, member)
@@ -420,6 +418,14 @@ static const struct ath_schema document_keys[] = {
       .fallback = "info",
       .is_rare = true,
       .help = N_("lines of the runtimes' logs: those of this level and of the levels before it") },
+    { .name = "udp",
+      .kind = ATH_VALUE_CHOICE,
+      FIELD(ath_document, udp),
+      .choices = switches,
+      .fallback = "off",
+      .is_rare = true,
+      .help = N_("whether runtimes take large copies by UDP as well, at the ports where they take "
+                 "these by TCP") },
     { .name = "metrics_web",
       .kind = ATH_VALUE_TEXT,
       FIELD(ath_document, metrics_web),
@@ -473,22 +479,4 @@ static const struct ath_schema root = {
 const struct ath_schema *ath_schema_root(void)
 {
     return &root;
-}
-
-const struct ath_schema *ath_schema_find(const struct ath_schema *parent, const char *name)
-{
-    for (const struct ath_schema *key = parent->keys; key && key->name; key++)
-        if (!strcmp(key->name, name))
-            return key;
-    return NULL;
-}
-
-const char *ath_schema_nearest(const struct ath_schema *parent, const char *name)
-{
-    const char *names[32];
-    size_t count = 0;
-    for (const struct ath_schema *key = parent->keys; key && key->name; key++)
-        if (count < ATH_COUNT(names))
-            names[count++] = key->name;
-    return ath_text_nearest(name, names, count);
 }

@@ -41,6 +41,24 @@ bool ath_value_is_list(enum ath_value_kind kind)
     return kind == ATH_VALUE_IDS || kind == ATH_VALUE_TEXTS;
 }
 
+const struct ath_schema *ath_schema_find(const struct ath_schema *parent, const char *name)
+{
+    for (const struct ath_schema *key = parent->keys; key && key->name; key++)
+        if (!strcmp(key->name, name))
+            return key;
+    return NULL;
+}
+
+const char *ath_schema_nearest(const struct ath_schema *parent, const char *name)
+{
+    const char *names[32];
+    size_t count = 0;
+    for (const struct ath_schema *key = parent->keys; key && key->name; key++)
+        if (count < ATH_COUNT(names))
+            names[count++] = key->name;
+    return ath_text_nearest(name, names, count);
+}
+
 void ath_texts_add(struct ath_texts *texts, const char *text)
 {
     char **slot = ath_push(&texts->items, &texts->count, sizeof *slot);

@@ -185,7 +185,7 @@ static int open_socket(struct ath_datagrams *datagrams, union address *address, 
 }
 
 /* Opens sockets at the address of a listening socket, up to so many; port: theirs, instead of that
- * of the listening socket; -1: the same. */
+ * of the listening socket; -1: the same. Returns their port, or a negative errno. */
 static int open_sockets(struct ath_datagrams *datagrams, int listening_fd, int port, size_t most)
 {
     union address address = { .any.sa_family = AF_UNSPEC };
@@ -197,9 +197,7 @@ static int open_sockets(struct ath_datagrams *datagrams, int listening_fd, int p
     int status = open_socket(datagrams, &address, length, false);
     for (size_t i = 0; i < most && !status; i++)
         status = open_socket(datagrams, &address, length, true);
-    if (port >= 0)
-        datagrams->port = status ? 0 : port_of(&address);
-    return status;
+    return status ? status : port_of(&address);
 }
 
 static size_t count_data_addresses(const struct ath_listener *listener)
@@ -224,11 +222,20 @@ static int open_data_sockets(struct ath_listener *listener, size_t addresses)
 {
     int status = 0;
     listener->datagrams.is_data = true;
-    for (size_t i = ATH_POLL_DATA; i < ATH_POLL_COUNT && !status; i++)
+    for (size_t i = ATH_POLL_DATA; i < ATH_POLL_COUNT && status >= 0; i++)
         if (listener->polls[i].fd >= 0)
             status = open_sockets(&listener->datagrams, listener->polls[i].fd, -1,
                                   sockets_of_each(addresses));
-    return status;
+    return status < 0 ? status : 0;
+}
+
+static int open_control_sockets(struct ath_listener *listener, int port)
+{
+    struct ath_datagrams *datagrams = &listener->datagrams;
+    int opened =
+        open_sockets(datagrams, listener->polls[ATH_POLL_TCP].fd, port, sockets_of_each(1));
+    datagrams->port = opened < 0 ? 0 : (uint16_t)opened;
+    return opened < 0 ? opened : 0;
 }
 
 static int open_channel_socket(struct ath_listener *listener)
@@ -262,16 +269,15 @@ int ath_datagrams_open(struct ath_listener *listener, const struct ath_runtime_o
     if (listener->polls[ATH_POLL_TCP].fd < 0)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
                            _("--udp needs an address to listen on, not '--listen none'"));
-    if (port < 0 && !addresses)
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
-                           _("'--udp on' needs --data-listen; without it, name a port"));
-    status = addresses ? open_data_sockets(listener, addresses)
-                       : open_sockets(datagrams, listener->polls[ATH_POLL_TCP].fd, port,
-                                      sockets_of_each(1));
+    status =
+        addresses ? open_data_sockets(listener, addresses) : open_control_sockets(listener, port);
     if (!status)
         status = open_channel_socket(listener);
     if (status && addresses)
         return ath_err_system(err, status, "%s", _("cannot take datagrams at the data addresses"));
+    if (status && port < 0)
+        return ath_err_system(err, status, "%s",
+                              _("cannot take datagrams at the port of --listen"));
     if (status)
         return ath_err_system(err, status, _("cannot take datagrams on port %d"), port);
     for (size_t i = 0; i < datagrams->socket_count; i++)

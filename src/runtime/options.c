@@ -52,7 +52,8 @@ static const struct option {
       AT(data_address), FOR(SERVE) },
     { "udp", "PORT|on|off", "AITHERION_UDP",
       N_("take programs' large data by UDP as well: at the data addresses if there are any, else "
-         "at this port of the address of --listen; port 0 is any free port (default: off)"),
+         "at this port of the address of --listen; on: the same port, 0: any free port (default: "
+         "off)"),
       AT(udp), FOR(SERVE) },
     { "socket", "PATH", "AITHERION_SOCKET", N_("listen on a unix socket as well"), AT(socket),
       FOR(SERVE) },

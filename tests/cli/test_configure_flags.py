@@ -24,6 +24,7 @@ FLAGS = [
     ("--encrypt", "on", "encrypt", "on"),
     ("--sharing", "turns", "sharing", "turns"),
     ("--log-level", "debug", "log_level", "debug"),
+    ("--udp", "on", "udp", "on"),
 ]
 # Arguments, the code word of the fault, and texts in its message and its hint.
 MISFITS = [

@@ -39,6 +39,8 @@ numa:
     data_port: 5555
 """
 HOST = BRIDGED.replace("network: bridge", "network: host").replace("    control_port", "    rdma_devices: [mlx5_4]\n    control_port")
+UDP = BRIDGED.replace("numa:", "udp: on\nnuma:")
+UDP_AT_ONE_PORT = HOST.replace("numa:", "udp: on\nnuma:").replace("    data_iface: enP51p1s0f0\n", "")
 WRONG = HOST.replace("node: 8\n", "node: 9\n").replace("mlx5_4", "mlx5_9").replace('"0035:03:00.0", ', "").replace("12.5", "0.01")
 INFINIBAND = open(os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml"), encoding="utf-8").read().replace(
     "parent: enP3p1s0f0", "parent: ib0").replace("data_iface: enP3p1s0f0", "data_iface: ib0")
@@ -52,6 +54,8 @@ CASES = {
     "nvidia-runtime": ("ac922-4gpu-host", BRIDGED, "nvidia-runtime"),
     "sim": ("ac922-4gpu", SHIPPED, "typical sim"),
     "process": ("ac922-4gpu-host", HOST, "process"),
+    "udp": ("ac922-4gpu-host", UDP, "typical"),
+    "udp-at-one-port": ("ac922-4gpu-host", UDP_AT_ONE_PORT, "process"),
     "process-macvlan": ("ac922-4gpu-host", SHIPPED, "process sim 1"),
     "no-bridge": ("ac922-4gpu-host", SHIPPED, "no-bridge 0"),
     "rootless": ("ac922-4gpu-host", SHIPPED, "rootless 0"),

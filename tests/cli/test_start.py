@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -747,6 +748,36 @@ class Life(Base):
         self.assertEqual(self.outcomes(), ["same", "restarted"])
         self.assertEqual(self.error("start", "--log-level", "quiet", code=2)["message"],
                          "'quiet' is not a value for '--log-level': error|warning|info|debug")
+
+    def test_large_copies_by_udp(self):
+        """The document switches UDP on, at the port of the calls if there are no data interfaces. Programs ask for it."""
+        udp = f"127.0.0.1:{self.ports[0]}/udp"
+
+        def listening():
+            return self.data("status", "0")["nodes"][0]["process"]["listening"]
+        self.start()
+        self.assertNotIn(udp, listening())
+        self.ok("configure", "--udp", "on")
+        planned = self.ok("start", "0", "--dry-run", "--engine", "process").stdout
+        self.assertIn(f"control 127.0.0.1:{self.ports[0]}/tcp+udp", planned)
+        self.assertEqual(self.data("start", "0", "--dry-run", "--engine", "process")["nodes"][0]["settings"], {"udp": "on"})
+        self.assertEqual(self.outcomes(), ["restarted", "restarted"])
+        self.assertEqual(listening().count(udp), 1)
+        self.assertIn(udp, self.ok("status", env={"COLUMNS": "200"}).stdout)
+        result = harness.run("-c", self.document, "run", "--numa", "0", "--transport", "udp", "--encrypt", "on", "--",
+                             os.path.join(harness.build(), "examples", "vector_add"), env=self.environment())
+        self.assertEqual((result.returncode, result.stdout.count(": right\n")), (0, 1), result.stderr)
+        self.assertNotIn("large data goes by TCP", result.stderr)
+        self.assertIn("transport=udp", self.ok("logs", "0").stdout)
+        self.ok("stop", "0")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+            taken.bind(("127.0.0.1", self.ports[0]))
+            error = self.start("0", code=1)["nodes"][0]["error"]
+        self.assertEqual(error["code"], "port-in-use")
+        self.assertIn("numa.0.control_port=PORT", error["hint"])
+        self.ok("configure", "--udp", "off")
+        self.assertEqual(self.outcomes(), ["started", "restarted"])
+        self.assertNotIn(udp, listening())
 
     def test_metrics_of_a_start(self):
         """Each entry has a port of its own, for this start only."""

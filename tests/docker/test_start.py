@@ -191,6 +191,10 @@ class Life(StartCase):
         self.assertEqual([node["data_addresses"] for node in first], [[f"{address}:{port}"], []])
         self.assertIn(f"{address}:{port}", self.data("status", "0")["nodes"][0]["process"]["listening"])
         self.assertIn(f"{address}:{port} (data)", self.run_on("status").stdout)
+        self.assertEqual(self.run_on("configure", "--udp", "on").returncode, 0)
+        self.data("start", "0", "--sim")
+        self.assertIn(f"{address}:{port}/udp", self.data("status", "0")["nodes"][0]["process"]["listening"])
+        self.assertEqual(self.run_on("configure", "--udp", "off").returncode, 0)
         self.assertEqual(self.run_on("configure", "0", "--set", "data_iface=[]").returncode, 0)
         self.assertEqual(self.outcomes("--sim"), ["restarted", "same"])
 

@@ -129,19 +129,21 @@ TEST(access_has_defaults_and_limits)
     ATH_AUTO(ath_document) plain = { 0 };
     ATH_AUTO(ath_document) other = { 0 };
     ath_auto_free char *text =
-        ath_xasprintf("%sencrypt: on\nsharing: free\nlog_level: debug\nlimits: "
+        ath_xasprintf("%sencrypt: on\nsharing: free\nlog_level: debug\nudp: on\nlimits: "
                       "{sessions_per_source: 512, host_fraction: 1}\n",
                       entry);
     parse_good(entry, &plain);
     ck_assert_int_eq(plain.encrypt, 0);
     ck_assert_int_eq(plain.sharing, 0);
     ck_assert_int_eq(plain.log_level, ATH_LEVEL_INFO);
+    ck_assert_int_eq(plain.udp, ATH_SWITCH_OFF);
     ck_assert_int_eq(plain.limits.sessions_per_source, 256);
     ck_assert_double_eq(plain.limits.host_fraction, 0.5);
     parse_good(text, &other);
     ck_assert_int_eq(other.encrypt, 1);
     ck_assert_int_eq(other.sharing, 2);
     ck_assert_int_eq(other.log_level, ATH_LEVEL_DEBUG);
+    ck_assert_int_eq(other.udp, ATH_SWITCH_ON);
     ck_assert_int_eq(other.limits.sessions_per_source, 512);
     ck_assert_double_eq(other.limits.host_fraction, 1);
 }
@@ -157,6 +159,7 @@ TEST(a_new_document_has_no_rare_defaults)
     ck_assert_ptr_null(strstr(plain, "encrypt"));
     ck_assert_ptr_null(strstr(plain, "log_level"));
     ck_assert_ptr_null(strstr(plain, "sharing"));
+    ck_assert_ptr_null(strstr(plain, "udp"));
     ck_assert_ptr_null(strstr(plain, "limits:"));
     ck_assert_ptr_null(strstr(plain, "tls_"));
     document.encrypt = 1;
@@ -319,6 +322,8 @@ static const struct {
     { TOP("encrypt: [on]"), "4:10 type\n" },
     { TOP("sharing: fair"), "4:10 choice\n" },
     { TOP("log_level: verbose"), "4:12 choice\n" },
+    { TOP("udp: 5555"), "4:6 type\n" },
+    { TOP("udp: auto"), "4:6 choice\n" },
     { TOP("tls_certificate: /c"), "4:18 key-missing\n" },
     { TOP("tls_key: /k"), "4:10 key-missing\n" },
     { TOP("tls_certificate: /c\ntls_key: /k\nencrypt: 'off'"), "6:10 choice\n" },

@@ -993,6 +993,44 @@ LOOP_TEST(tells_the_runtime_its_data_addresses, 0, 3)
     }
 }
 
+/* Docker publishes each protocol of a port. UDP comes to the ports of large copies, without these
+ * to that of the calls, and to none that only a macvlan reaches. */
+LOOP_TEST(publishes_udp, 0, 4)
+{
+    static const struct {
+        const char *head, *keys, *roce;
+        const char *published;
+    } cases[] = {
+        { "", TWO, "",
+          "control tcp 10.0.0.11:50051, data tcp 10.0.1.12:5555, data tcp 10.0.2.12:5555, "
+          "data udp 10.0.1.12:5555, data udp 10.0.2.12:5555" },
+        { "", "", "", "control tcp 10.0.0.11:50051, data udp 10.0.0.11:50051" },
+        { "engine: { network: host }\n", "", "", "" },
+        { "", ONE, MACVLAN, "control tcp 10.0.0.11:50051" },
+    };
+    SCENE(scene);
+    make_scene(&scene);
+    add_nic(&scene, "eth2", NULL);
+    add_address(&scene, "eth0", "10.0.0.11");
+    add_address(&scene, "eth1", "10.0.1.12");
+    add_address(&scene, "eth2", "10.0.2.12");
+    ath_auto_free char *text = ath_xasprintf(HEAD "udp: on\n%snuma:\n" ENTRY CONTROL "%s%s",
+                                             cases[_i].head, cases[_i].keys, cases[_i].roce);
+    const struct ath_plan_node *node = make_plan(&scene, text);
+    ATH_AUTO(ath_text) published = { 0 };
+    for (size_t i = 0; i < node->port_count; i++)
+        ath_text_add_part(&published, ", ", "%s %s %s:%d", node->ports[i].purpose,
+                          node->ports[i].protocol, node->ports[i].host_address,
+                          node->ports[i].port);
+    ck_assert_str_eq(published.data ? published.data : "", cases[_i].published);
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    if (!_i) {
+        expect_in(body, "\"5555/udp\":[{\"HostIp\":\"10.0.1.12\",\"HostPort\":\"5555\"},"
+                        "{\"HostIp\":\"10.0.2.12\",\"HostPort\":\"5555\"}]");
+        expect_in(body, "\"ExposedPorts\":{\"50051/tcp\":{},\"5555/tcp\":{},\"5555/udp\":{}}");
+    }
+}
+
 /* --- RDMA */
 
 /* A device without a node for programs is a fault only if the host says which nodes there are. */
@@ -1263,11 +1301,13 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
     SCENE(same);
     SCENE(other);
     struct scene *scenes[] = { &plain, &same, &other };
-    static const char *const more[] = { "",
-                                        "encrypt: auto\nsharing: auto\nlog_level: info\nlimits: "
-                                        "{sessions_per_source: 256, host_fraction: 0.50}\n",
-                                        "encrypt: 'off'\nsharing: turns\nlog_level: error\nlimits: "
-                                        "{sessions_per_source: 7, host_fraction: 0.25}\n" };
+    static const char *const more[] = {
+        "",
+        "encrypt: auto\nsharing: auto\nlog_level: info\nudp: off\nlimits: "
+        "{sessions_per_source: 256, host_fraction: 0.50}\n",
+        "encrypt: 'off'\nsharing: turns\nlog_level: error\nudp: on\nlimits: "
+        "{sessions_per_source: 7, host_fraction: 0.25}\n"
+    };
     char *bases[ATH_COUNT(scenes)], *command = NULL;
     for (size_t i = 0; i < ATH_COUNT(scenes); i++) {
         make_scene(scenes[i]);
@@ -1277,16 +1317,18 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
         bases[i] = ath_docker_base(node, "i");
         free(command);
         command = words_of(&node->command);
-        ck_assert_uint_eq(node->settings.count, i == 2 ? 5 : 0);
+        ck_assert_uint_eq(node->settings.count, i == 2 ? 6 : 0);
     }
     ck_assert_str_eq(bases[0], bases[1]);
     ck_assert_str_ne(bases[0], bases[2]);
-    ck_assert_ptr_nonnull(strstr(command, " --encrypt off --sharing turns --log-level error "
-                                          "--sessions-per-source 7 --host-fraction 0.25"));
+    ck_assert_ptr_nonnull(strstr(command,
+                                 " --encrypt off --sharing turns --log-level error --udp on "
+                                 "--sessions-per-source 7 --host-fraction 0.25"));
     const struct ath_plan_node *node = &other.plan.nodes[0];
     ck_assert_str_eq(pair_of(&node->environment, "AITHERION_ENCRYPT"), "off");
     ck_assert_str_eq(pair_of(&node->environment, "AITHERION_SHARING"), "turns");
     ck_assert_str_eq(pair_of(&node->environment, "AITHERION_LOG_LEVEL"), "error");
+    ck_assert_str_eq(pair_of(&node->environment, "AITHERION_UDP"), "on");
     ck_assert_str_eq(pair_of(&node->environment, "SESSIONS_PER_SOURCE"), "7");
     ck_assert_str_eq(pair_of(&node->environment, "HOST_FRACTION"), "0.25");
     ck_assert_str_eq(pair_of(&node->settings, "limits.host_fraction"), "0.25");

@@ -74,7 +74,7 @@ TEST(reads_a_process_of_any_name)
     close(ends[1]);
 }
 
-static int listen_on(int family, int *out_port)
+static int listen_on(int family, int type, int *out_port)
 {
     union {
         struct sockaddr any;
@@ -82,7 +82,7 @@ static int listen_on(int family, int *out_port)
         struct sockaddr_in6 six;
     } address = { 0 };
     socklen_t length = family == AF_INET ? sizeof address.four : sizeof address.six;
-    int fd = socket(family, SOCK_STREAM, 0);
+    int fd = socket(family, type, 0);
 
     if (family == AF_INET)
         address.four = (struct sockaddr_in){ .sin_family = AF_INET,
@@ -90,7 +90,7 @@ static int listen_on(int family, int *out_port)
     else
         address.six =
             (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-    if (fd < 0 || bind(fd, &address.any, length) || listen(fd, 1) ||
+    if (fd < 0 || bind(fd, &address.any, length) || (type == SOCK_STREAM && listen(fd, 1)) ||
         getsockname(fd, &address.any, &length))
         return -1;
     *out_port = ntohs(family == AF_INET ? address.four.sin_port : address.six.sin6_port);
@@ -109,7 +109,7 @@ TEST(sees_listening_sockets)
 {
     struct ath_texts seen = { 0 };
     int four = 0, six = 0;
-    int fd = listen_on(AF_INET, &four), other = listen_on(AF_INET6, &six);
+    int fd = listen_on(AF_INET, SOCK_STREAM, &four), other = listen_on(AF_INET6, SOCK_STREAM, &six);
     ck_assert_int_ge(fd, 0);
     ath_process_listening(getpid(), &seen);
     ath_auto_free char *text = ath_xasprintf("127.0.0.1:%d", four);
@@ -119,13 +119,47 @@ TEST(sees_listening_sockets)
         ck_assert(has_text(&seen, text_six));
         close(other);
     }
-    ath_auto_free char *owner = ath_port_owner(four, NULL);
+    ath_auto_free char *owner = ath_port_owner(four, false, NULL);
     ath_auto_free char *self = ath_xasprintf("(process %d)", getpid());
     ck_assert_ptr_nonnull(owner);
     ck_assert_ptr_nonnull(strstr(owner, self));
     close(fd);
-    ck_assert_ptr_null(ath_port_owner(four, NULL));
+    ck_assert_ptr_null(ath_port_owner(four, false, NULL));
     ath_texts_free(&seen);
+}
+
+/* Two sockets with one port are one address; a socket with a peer takes no datagrams of others. */
+TEST(sees_sockets_of_datagrams)
+{
+    ATH_AUTO(ath_texts) seen = { 0 };
+    const int on = 1;
+    int port = 0, other_port = 0;
+    int fd = listen_on(AF_INET, SOCK_DGRAM, &port), twin = dup(fd);
+    int other = listen_on(AF_INET, SOCK_DGRAM, &other_port);
+    struct sockaddr_in peer = { .sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+    ck_assert_int_eq(connect(other, (struct sockaddr *)&peer, sizeof peer), 0);
+    int shared = socket(AF_INET, SOCK_DGRAM, 0);
+    ck_assert_int_eq(setsockopt(shared, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+    ck_assert_int_eq(bind(shared, (struct sockaddr *)&peer, sizeof peer), 0);
+    ath_process_listening(getpid(), &seen);
+    ath_auto_free char *text = ath_xasprintf("127.0.0.1:%d/udp", port);
+    ath_auto_free char *absent = ath_xasprintf("127.0.0.1:%d/udp", other_port);
+    size_t count = 0;
+    for (size_t i = 0; i < seen.count; i++)
+        count += !strcmp(seen.items[i], text);
+    ck_assert_uint_eq(count, 1);
+    ck_assert(!has_text(&seen, absent));
+    ath_auto_free char *owner = ath_port_owner(port, true, NULL);
+    ck_assert_ptr_nonnull(owner);
+    ck_assert_ptr_null(ath_port_owner(port, false, NULL));
+    close(fd);
+    close(twin);
+    close(shared);
+    close(other);
 }
 
 TEST(sees_a_unix_listener)

@@ -29,7 +29,7 @@ struct options {
     struct ath_option_texts set;
     bool is_show;
     const char *memory_percent, *vram_fraction, *control_iface, *data_iface, *gpus, *rdma_devices,
-        *control_port, *data_port, *metrics, *encrypt, *sharing, *log_level;
+        *control_port, *data_port, *metrics, *encrypt, *sharing, *log_level, *udp;
 };
 
 static const struct ath_option option_table[];
@@ -309,6 +309,7 @@ static const struct ath_argument arguments[] = {
     }
 
 static const char *const sharings[] = { "auto", "turns", "free", NULL };
+static const char *const switches[] = { "on", "off", NULL };
 static const char *const encryptions[] = { "auto", "on", "off", NULL };
 
 /* Options that take a text set keys of the entry, or of the document; see key_flags.h. */
@@ -344,6 +345,10 @@ static const struct ath_option option_table[] = {
     KEY("log-level", log_level, NULL,
         N_("lines of the logs of the runtimes of all entries (-q and -v are of this command)"),
         .choices = ath_level_names),
+    KEY("udp", udp, "on|off",
+        N_("whether the runtimes of all entries take large copies by UDP as well, which keeps its "
+           "speed on a network that loses packets"),
+        .suggestions = switches),
     { .name = "set",
       .type = ATH_OPTION_TEXTS,
       .metavar = "KEY=VALUE",

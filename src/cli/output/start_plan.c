@@ -38,7 +38,7 @@ static const struct ath_field rdma_fields[] = {
 #undef AT
 
 const char *const ath_start_plan_purposes[] = { "control", "metrics", "data", NULL };
-const char *const ath_start_plan_protocols[] = { "tcp", NULL };
+const char *const ath_start_plan_protocols[] = { "tcp", "udp", NULL };
 
 #define AT(member) ATH_AT(struct ath_plan_port, member)
 static const struct ath_field port_fields[] = {

@@ -126,31 +126,51 @@ static char *macvlan_words(const struct ath_plan_macvlan *macvlan)
     return ath_text_take(&text);
 }
 
-/* Adds the address of a service, or nothing if port is ATH_UNKNOWN. link: the link that leads to
- * the address; NULL: the text names no link. */
-static void add_service(struct ath_text *text, const char *purpose, const char *address, int port,
-                        const char *link)
+/* Returns what comes to the address of the calls, or of large copies. */
+static const char *protocols(const struct ath_plan_node *node, bool is_data)
 {
-    if (port == ATH_UNKNOWN)
-        return;
-    bool is_six = strchr(address, ':');
-    ath_text_add_part(text, _(", "), is_six ? "%s [%s]:%d/tcp" : "%s %s:%d/tcp", purpose, address,
-                      port);
+    bool takes_udp = node->takes_udp && is_data == (node->data_port != ATH_UNKNOWN);
+    return takes_udp ? "tcp+udp" : "tcp";
+}
+
+static void add_address(struct ath_text *text, const char *purpose, const char *address, int port,
+                        const char *protocol)
+{
+    ath_text_add_part(text, _(", "), strchr(address, ':') ? "%s [%s]:%d/%s" : "%s %s:%d/%s",
+                      purpose, address, port, protocol);
+}
+
+/* Adds the address of the calls, with the link that leads to it. NULL: the text names no link. */
+static void add_control(struct ath_text *text, const struct ath_plan_node *node,
+                        const char *address, const char *link)
+{
+    add_address(text, "control", address, node->control_port, protocols(node, false));
     if (link)
         ath_text_add(text, " (%s)", link);
+}
+
+/* Adds nothing without metrics. */
+static void add_metrics(struct ath_text *text, const struct ath_plan_node *node,
+                        const char *address)
+{
+    if (node->metrics_port != ATH_UNKNOWN)
+        add_address(text, "metrics", address, node->metrics_port, "tcp");
 }
 
 char *ath_start_plan_reach(const struct ath_plan_node *node)
 {
     struct ath_text text = { 0 };
 
-    for (size_t i = 0; i < node->port_count; i++)
-        if (strcmp(node->ports[i].purpose, "data") != 0)
-            add_service(&text, node->ports[i].purpose, node->ports[i].host_address,
-                        node->ports[i].port, NULL);
+    for (size_t i = 0; i < node->port_count; i++) {
+        const struct ath_plan_port *port = &node->ports[i];
+        if (!strcmp(port->purpose, "control"))
+            add_control(&text, node, port->host_address, NULL);
+        else if (!strcmp(port->purpose, "metrics"))
+            add_metrics(&text, node, port->host_address);
+    }
     if (node->network == ATH_PLAN_HOST) {
-        add_service(&text, "control", node->listen_address, node->control_port, NULL);
-        add_service(&text, "metrics", node->metrics_address, node->metrics_port, NULL);
+        add_control(&text, node, node->listen_address, NULL);
+        add_metrics(&text, node, node->metrics_address);
     }
     for (size_t i = 0; i < node->macvlan_count; i++) {
         const char *address = node->macvlans[i].address;
@@ -158,12 +178,13 @@ char *ath_start_plan_reach(const struct ath_plan_node *node)
             continue;
         ath_auto_free char *host = ath_xasprintf("%.*s", (int)strcspn(address, "/"), address);
         if (node->network == ATH_PLAN_NAMESPACE)
-            add_service(&text, "control", host, node->control_port, node->macvlans[i].name);
+            add_control(&text, node, host, node->macvlans[i].name);
         else
             ath_text_add_part(&text, _(", "), "%s (%s)", host, node->macvlans[i].name);
     }
     for (size_t i = 0; i < node->data_addresses.count; i++)
-        ath_text_add_part(&text, _(", "), "data %s/tcp", node->data_addresses.items[i]);
+        ath_text_add_part(&text, _(", "), "data %s/%s", node->data_addresses.items[i],
+                          protocols(node, true));
     ath_text_add_part(&text, _(", "), "%s", node->socket);
     return ath_text_take(&text);
 }

@@ -108,7 +108,8 @@ static const struct ath_field process_fields[] = {
               .help = "true if the image's name now belongs to another image"),
     ATH_FIELD("ports", AT(ports), .help = "ports published by Docker"),
     ATH_FIELD("listening", AT(listening),
-              .help = "sockets on which the process listens, in its network"),
+              .help = "addresses on which the process listens, in its network; with /udp where it "
+                      "takes datagrams"),
     ATH_FIELD("macvlans", ATH_AT_LIST(struct ath_node_status, macvlans, macvlan_count),
               .fields = macvlan_fields),
     ATH_FIELD("log_file", AT(log_file),

@@ -131,6 +131,7 @@ static const struct ath_field_row fields[] = {
     { "", "encrypt", N_("Encryption of TCP"), "", NULL },
     { "", "sharing", N_("Turns on a GPU"), "", NULL },
     { "", "log_level", N_("Level of the logs"), "", NULL },
+    { "", "udp", N_("Large copies by UDP"), "", NULL },
     { "", "tls_certificate", N_("Certificate of the runtimes"), "", NULL },
     { "", "tls_key", N_("Private key of the certificate"), "", NULL },
     { "", "metrics_web", N_("TLS and passwords of metrics"), "", NULL },

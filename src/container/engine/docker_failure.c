@@ -30,8 +30,10 @@ static bool is_published(const struct ath_docker_chain *chain)
         json_array_foreach(ports, j, port)
         {
             int number = (int)ath_docker_json_number(port, "PublicPort", ATH_UNKNOWN);
+            const char *protocol = ath_docker_json_text(port, "Type");
             for (size_t k = 0; k < chain->node->port_count; k++)
                 if (chain->node->ports[k].port == number &&
+                    (!protocol || !strcmp(protocol, chain->node->ports[k].protocol)) &&
                     ath_docker_container_node(&all->items[i]) != chain->node->id)
                     return true;
         }

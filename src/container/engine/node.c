@@ -309,18 +309,29 @@ int ath_image_missing(const char *image, struct ath_err *err)
 char *ath_node_port_owner(const struct ath_plan_node *node, int *out_port)
 {
     ath_auto_free char *own = ath_xasprintf("AITHERION_SOCKET=%s", node->socket);
-    const int host_ports[] = { node->control_port, node->metrics_port, node->data_port };
+    const int udp_port = !node->takes_udp                 ? ATH_UNKNOWN
+                         : node->data_port == ATH_UNKNOWN ? node->control_port
+                                                          : node->data_port;
+    const struct {
+        int port;
+        bool is_udp;
+    } host_ports[] = { { node->control_port, false },
+                       { node->metrics_port, false },
+                       { node->data_port, false },
+                       { udp_port, true } };
     size_t host_count = node->network == ATH_PLAN_HOST ? ATH_COUNT(host_ports) : 0;
+    char *owner = NULL;
 
-    for (size_t i = 0; i < node->port_count + host_count; i++) {
-        int port = i < node->port_count ? node->ports[i].port : host_ports[i - node->port_count];
-        char *owner = port == ATH_UNKNOWN ? NULL : ath_port_owner(port, own);
-        if (owner) {
-            *out_port = port;
-            return owner;
-        }
+    for (size_t i = 0; i < node->port_count && !owner; i++) {
+        *out_port = node->ports[i].port;
+        owner = ath_port_owner(*out_port, !strcmp(node->ports[i].protocol, "udp"), own);
     }
-    return NULL;
+    for (size_t i = 0; i < host_count && !owner; i++) {
+        *out_port = host_ports[i].port;
+        if (*out_port != ATH_UNKNOWN)
+            owner = ath_port_owner(*out_port, host_ports[i].is_udp, own);
+    }
+    return owner;
 }
 
 int ath_node_port_taken(const struct ath_plan_node *node, const char *words, struct ath_err *err)

@@ -284,25 +284,27 @@ void ath_process_ids(int **out, size_t *out_count)
 
 /* ---- sockets ---- */
 
-/* A listening socket. */
+/* A socket of TCP that listens, or one of UDP that takes datagrams of all peers. */
 struct listener {
     int family;
+    bool is_udp;
     uint32_t words[4];
     unsigned int port;
     uint64_t inode;
 };
 
-/* Reads a line of /proc/net/tcp or tcp6: an address is written as the words in memory, in
- * hexadecimal. */
-static bool read_listener(const char *line, int family, struct listener *out)
+/* Reads a line of /proc/net/tcp, tcp6, udp or udp6: an address is written as the words in memory,
+ * in hexadecimal. A socket of UDP that has no peer is in TCP's state "close". */
+static bool read_listener(const char *line, int family, bool is_udp, struct listener *out)
 {
-    enum { ADDRESS = 1, STATE = 3, INODE = 9, LISTEN = 0x0a, DIGITS = 8 };
+    enum { ADDRESS = 1, STATE = 3, INODE = 9, CLOSE = 0x07, LISTEN = 0x0a, DIGITS = 8 };
     size_t count = family == AF_INET ? 1 : 4;
     const char *address = word_at(line, ADDRESS);
     struct listener one = { .family = family,
+                            .is_udp = is_udp,
                             .inode = number_at(word_at(line, INODE), " ", 10, 0) };
 
-    if (number_at(word_at(line, STATE), " ", 16, 0) != LISTEN ||
+    if (number_at(word_at(line, STATE), " ", 16, 0) != (is_udp ? CLOSE : LISTEN) ||
         strcspn(address, ":") != count * DIGITS)
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -320,7 +322,11 @@ static void read_listeners(const char *process, struct listener **out, size_t *o
     static const struct {
         const char *file;
         int family;
-    } tables[] = { { "tcp", AF_INET }, { "tcp6", AF_INET6 } };
+        bool is_udp;
+    } tables[] = { { "tcp", AF_INET, false },
+                   { "tcp6", AF_INET6, false },
+                   { "udp", AF_INET, true },
+                   { "udp6", AF_INET6, true } };
 
     for (size_t i = 0; i < ATH_COUNT(tables); i++) {
         ath_auto_free char *path = ath_xasprintf("/proc/%s/net/%s", process, tables[i].file);
@@ -330,7 +336,7 @@ static void read_listeners(const char *process, struct listener **out, size_t *o
             next = line + strcspn(line, "\n");
             if (*next)
                 *next++ = '\0';
-            if (read_listener(line, tables[i].family, &one))
+            if (read_listener(line, tables[i].family, tables[i].is_udp, &one))
                 *(struct listener *)ath_push(out, out_count, sizeof one) = one;
         }
     }
@@ -340,8 +346,16 @@ static char *listener_text(const struct listener *listener)
 {
     char address[INET6_ADDRSTRLEN];
     inet_ntop(listener->family, listener->words, address, sizeof address);
-    return listener->family == AF_INET ? ath_xasprintf("%s:%u", address, listener->port)
-                                       : ath_xasprintf("[%s]:%u", address, listener->port);
+    return ath_xasprintf(listener->family == AF_INET ? "%s:%u%s" : "[%s]:%u%s", address,
+                         listener->port, listener->is_udp ? "/udp" : "");
+}
+
+static bool is_known(const struct ath_texts *texts, const char *text)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        if (!strcmp(texts->items[i], text))
+            return true;
+    return false;
 }
 
 /* Returns true if a process has the socket open. */
@@ -375,7 +389,8 @@ void ath_process_listening(int pid, struct ath_texts *out)
         if (!holds_socket(pid, listeners[i].inode))
             continue;
         ath_auto_free char *text = listener_text(&listeners[i]);
-        ath_texts_add(out, text);
+        if (!is_known(out, text)) /* several sockets of UDP share a port */
+            ath_texts_add(out, text);
     }
 }
 
@@ -398,14 +413,14 @@ static int holder_of(uint64_t inode)
     return -1;
 }
 
-char *ath_port_owner(int port, const char *except_pair)
+char *ath_port_owner(int port, bool is_udp, const char *except_pair)
 {
     ath_auto_free struct listener *listeners = NULL;
     size_t count = 0;
 
     read_listeners("self", &listeners, &count);
     for (size_t i = 0; i < count; i++) {
-        if (listeners[i].port != (unsigned int)port)
+        if (listeners[i].port != (unsigned int)port || listeners[i].is_udp != is_udp)
             continue;
         int pid = holder_of(listeners[i].inode);
         if (pid < 0)

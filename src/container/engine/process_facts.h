@@ -49,7 +49,8 @@ char *ath_process_variable(int pid, const char *name);
 /* Returns true if one word of the process's command line is the text. */
 bool ath_process_has_argument(int pid, const char *text);
 
-/* Adds the TCP addresses on which the process listens: "0.0.0.0:50051", "[::1]:50051". */
+/* Adds the addresses on which the process listens: "0.0.0.0:50051", "[::1]:50051"; where it takes
+ * datagrams of all peers: "0.0.0.0:5555/udp". */
 void ath_process_listening(int pid, struct ath_texts *out);
 
 /* Returns the number of processes that the main thread of a server has started and that it has not
@@ -60,11 +61,11 @@ int ath_process_sessions(int pid);
 /* Lists the ids of all processes, ascending; the caller frees *out. */
 void ath_process_ids(int **out, size_t *out_count);
 
-/* Returns the process that listens on a TCP port of this network namespace: "python3 (process
- * 123)", or "another user's process" without the right to look. Returns NULL if no process listens,
- * or only processes with except_pair in their environment (NULL: no exception). The caller frees
- * it. */
-char *ath_port_owner(int port, const char *except_pair);
+/* Returns the process that listens on a port of this network namespace, by TCP or UDP: "python3
+ * (process 123)", or "another user's process" without the right to look. Returns NULL if no process
+ * listens, or only processes with except_pair in their environment (NULL: no exception). The caller
+ * frees it. */
+char *ath_port_owner(int port, bool is_udp, const char *except_pair);
 
 /* Returns true if the process listens on the unix socket. Without the right to look at its open
  * files, true if any process of its network namespace does. Makes no connection, which the listener

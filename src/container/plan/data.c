@@ -4,7 +4,8 @@
  *
  * On the host's network the runtime listens at the addresses of the data interfaces. In a network
  * of its own it listens everywhere, and programs get the addresses of its macvlans and of the
- * host's interfaces, on which the port is published.
+ * host's interfaces, on which the port is published. A runtime that takes UDP takes it at the same
+ * addresses and ports, or else at those of the calls.
  */
 #include "config.h"
 
@@ -103,7 +104,19 @@ static void add_host_link(const struct ath_plan_making *making, const char *link
         return;
     add_endpoint(&node->data_listen, is_host ? address : everywhere, port);
     if (!is_host)
-        ath_plan_publish(node, "data", address, port);
+        ath_plan_publish(node, "data", "tcp", address, port);
+}
+
+/* UDP comes to the ports of large copies, or else to those of the calls. */
+static void publish_udp(struct ath_plan_node *node)
+{
+    const char *purpose = node->data_port == ATH_UNKNOWN ? "control" : "data";
+
+    for (size_t i = 0, count = node->port_count; i < count; i++) {
+        const struct ath_plan_port port = node->ports[i];
+        if (!strcmp(port.purpose, purpose))
+            ath_plan_publish(node, "data", "udp", port.host_address, port.port);
+    }
 }
 
 void ath_plan_add_data(const struct ath_plan_making *making, const struct ath_document_numa *numa,
@@ -119,4 +132,7 @@ void ath_plan_add_data(const struct ath_plan_making *making, const struct ath_do
             add_host_link(making, link, numa->data_port, node);
     }
     node->data_port = node->data_addresses.count ? numa->data_port : ATH_UNKNOWN;
+    node->takes_udp = making->document->udp == ATH_SWITCH_ON;
+    if (node->takes_udp)
+        publish_udp(node);
 }

@@ -119,11 +119,11 @@ bool ath_plan_is_published(const struct ath_plan_node *node)
     return node->network == ATH_PLAN_BRIDGE || node->is_pause_bridged;
 }
 
-void ath_plan_publish(struct ath_plan_node *node, const char *purpose, const char *address,
-                      int port)
+void ath_plan_publish(struct ath_plan_node *node, const char *purpose, const char *protocol,
+                      const char *address, int port)
 {
     struct ath_plan_port *added = ath_push(&node->ports, &node->port_count, sizeof *added);
-    *added = (struct ath_plan_port){ purpose, "tcp", ath_xstrdup(address), port };
+    *added = (struct ath_plan_port){ purpose, protocol, ath_xstrdup(address), port };
 }
 
 static bool is_macvlan_address(const struct ath_plan_node *node, const char *address)
@@ -150,7 +150,7 @@ static void add_metrics(const struct ath_document_numa *numa, bool is_published,
     bool is_own = *address && (!is_published || is_macvlan_address(node, address));
     node->metrics_address = ath_xstrdup(is_own ? address : node->listen_address);
     if (is_published && !is_own)
-        ath_plan_publish(node, "metrics", *address ? address : control, node->metrics_port);
+        ath_plan_publish(node, "metrics", "tcp", *address ? address : control, node->metrics_port);
 }
 
 void ath_plan_add_network(const struct ath_plan_making *making,
@@ -171,7 +171,7 @@ void ath_plan_add_network(const struct ath_plan_making *making,
     const char *control = is_published || is_host ? control_address(making, node) : NULL;
     node->listen_address = ath_xstrdup(is_host ? control : everywhere);
     if (is_published)
-        ath_plan_publish(node, "control", control, node->control_port);
+        ath_plan_publish(node, "control", "tcp", control, node->control_port);
     add_metrics(numa, is_published, control, node);
 }
 

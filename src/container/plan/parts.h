@@ -34,9 +34,9 @@ void ath_plan_check_memory_sum(const struct ath_document *all, struct ath_plan_n
 
 /* Whether ports of the node are published on the host. */
 bool ath_plan_is_published(const struct ath_plan_node *node);
-/* Adds a port that is published on the host. purpose is not copied. */
-void ath_plan_publish(struct ath_plan_node *node, const char *purpose, const char *address,
-                      int port);
+/* Adds a port that is published on the host. purpose and protocol are not copied. */
+void ath_plan_publish(struct ath_plan_node *node, const char *purpose, const char *protocol,
+                      const char *address, int port);
 /* Returns "10.0.0.11:50051" or "[fd00::1]:50051". The caller frees it. */
 char *ath_plan_endpoint(const char *address, int port);
 

@@ -121,7 +121,7 @@ struct ath_plan_macvlan {
 /* A port published on the host; only for ATH_PLAN_BRIDGE and a pause container on the bridge. */
 struct ath_plan_port {
     const char *purpose;  /* "control", "metrics", "data" */
-    const char *protocol; /* "tcp" */
+    const char *protocol; /* "tcp", "udp" */
     char *host_address;   /* "10.0.0.11", "127.0.0.1", "fd00::1" */
     int port;             /* the same on both sides */
 };
@@ -234,7 +234,8 @@ struct ath_plan_node {
     /* The data interfaces, where the runtime listens for large copies in its own network
      * ("10.0.1.11:5555"), and the addresses that programs get. */
     struct ath_texts data_iface, data_listen, data_addresses;
-    int data_port; /* ATH_UNKNOWN: there is no data address */
+    int data_port;  /* ATH_UNKNOWN: there is no data address */
+    bool takes_udp; /* at the data addresses; without any, at the control address and its port */
     struct ath_plan_port *ports;
     size_t port_count;
 

@@ -31,6 +31,7 @@ static const struct {
     { NULL, "tls_key", "--tls-key", "AITHERION_TLS_KEY", ATH_PLAN_RUN_FOLDER "/tls-key", false },
     { NULL, "sharing", "--sharing", "AITHERION_SHARING", NULL, false },
     { NULL, "log_level", "--log-level", ATH_LEVEL_VARIABLE, NULL, false },
+    { NULL, "udp", "--udp", "AITHERION_UDP", NULL, false },
     { NULL, "metrics_web", "--metrics-web", "AITHERION_METRICS_WEB", NULL, true },
     { "limits", "sessions_per_source", "--sessions-per-source", "SESSIONS_PER_SOURCE", NULL,
       false },
