@@ -3,11 +3,19 @@
 #include "cli/kubernetes.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/i18n.h"
+#include "cli/watch.h"
 #include "kubernetes/client.h"
+#include "remote/wire/endpoint.h"
+
+enum { POLL_MS = 200 };
 
 static const char account_folder[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -26,10 +34,55 @@ int ath_cli_kubernetes(const char *kubeconfig, const struct ath_kube_api **out, 
     return status;
 }
 
-bool ath_cli_kubernetes_is_loopback(const char *host)
+/* Whether a host of an endpoint is this machine alone. */
+static bool is_loopback(const char *host)
 {
     struct in_addr four;
     if (inet_pton(AF_INET, host, &four) == 1)
         return ntohl(four.s_addr) >> 24 == 127;
     return !strcmp(host, "::1");
+}
+
+static int check_access(const struct ath_cli_kubernetes_service *service,
+                        const struct ath_endpoint *endpoint, const struct ath_metrics_web *web,
+                        struct ath_err *err)
+{
+    if (web->user_count)
+        return ath_err_set(
+            err, -EINVAL, ATH_E_WEB,
+            _("%s sends no passwords: use client_ca_file instead of basic_auth_users"),
+            _(service->caller));
+    if (endpoint->is_unix)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("%s needs an address of the network"),
+                           _(service->caller));
+    if (is_loopback(endpoint->host) ||
+        (service->needs_authority ? web->authorities : web->certificate))
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_NOT_ENCRYPTED, _(service->danger), endpoint->host);
+    return ath_err_hint(err, -EINVAL, "%s", _(service->hint));
+}
+
+int ath_cli_kubernetes_listen(const struct ath_cli_kubernetes_service *service,
+                              struct ath_metrics_web *web, int *out_listener, struct ath_err *err)
+{
+    struct ath_endpoint endpoint;
+    int status = service->web ? ath_metrics_web_load(service->web, web, err) : 0;
+
+    if (!status)
+        status = ath_endpoint_parse(service->address, &endpoint, err);
+    if (!status)
+        status = check_access(service, &endpoint, web, err);
+    return status ? status : ath_endpoint_listen(&endpoint, 0600, out_listener, err);
+}
+
+void ath_cli_kubernetes_wait(const char *name, int listener, const struct ath_metrics_web *web)
+{
+    char text[ATH_ENDPOINT_TEXT];
+
+    ath_stop_catch();
+    fprintf(stdout, _("%s at %s://%s\n"), name, web->certificate ? "https" : "http",
+            ath_endpoint_of_socket(listener, false, text));
+    fflush(stdout);
+    while (!ath_stop_is_wanted(NULL))
+        (void)poll(NULL, 0, POLL_MS);
 }

@@ -4,7 +4,10 @@ libadmin_a_SOURCES += \
 	src/kubernetes/api.c src/kubernetes/api.h \
 	src/kubernetes/authority.c src/kubernetes/authority.h \
 	src/kubernetes/bind.c src/kubernetes/bind.h \
-	src/kubernetes/cache.c src/kubernetes/cache.h \
+	src/kubernetes/cache.c src/kubernetes/cache.h src/kubernetes/cache_state.h \
+	src/kubernetes/cache_choose.c \
+	src/kubernetes/cache_feed.c \
+	src/kubernetes/cache_preempt.c \
 	src/kubernetes/client.c src/kubernetes/client.h \
 	src/kubernetes/compute_node.c src/kubernetes/compute_node.h \
 	src/kubernetes/extender.c src/kubernetes/extender.h \

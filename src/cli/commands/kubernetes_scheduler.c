@@ -2,8 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,11 +11,8 @@
 #include "base/i18n.h"
 #include "cli/commands/commands.h"
 #include "cli/kubernetes.h"
-#include "cli/watch.h"
 #include "kubernetes/scheduler.h"
 #include "remote/wire/endpoint.h"
-
-enum { POLL_MS = 200 };
 
 static const char usual_address[] = "127.0.0.1:9480";
 static const char usual_lease[] = "kube-system/aitherion-scheduler";
@@ -24,26 +20,6 @@ static const char usual_lease[] = "kube-system/aitherion-scheduler";
 struct options {
     const char *listen, *web, *kubeconfig, *lease;
 };
-
-/* A program that reaches /bind binds pods with the rights of this process. */
-static int check_access(const struct ath_endpoint *endpoint, const struct ath_metrics_web *web,
-                        struct ath_err *err)
-{
-    if (web->user_count)
-        return ath_err_set(err, -EINVAL, ATH_E_WEB, "%s",
-                           _("kube-scheduler sends no passwords: use client_ca_file instead of "
-                             "basic_auth_users"));
-    if (endpoint->is_unix)
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
-                           _("kube-scheduler needs an address of the network"));
-    if (ath_cli_kubernetes_is_loopback(endpoint->host) || web->authorities)
-        return 0;
-    ath_err_set(err, -EINVAL, ATH_E_NOT_ENCRYPTED,
-                _("at '%s' every host of the network could bind pods"), endpoint->host);
-    return ath_err_hint(err, -EINVAL,
-                        _("give --web FILE with cert_file, key_file and client_ca_file, or listen "
-                          "at 127.0.0.1"));
-}
 
 /* Whether a text is the name of an object: letters, digits, '-' and '.', as Kubernetes allows. */
 static bool is_name(const char *text)
@@ -71,22 +47,24 @@ static int read_lease(const char *text, struct ath_kube_lease *out, struct ath_e
 static int start(const struct options *options, struct ath_metrics_web *web,
                  struct ath_kube_lease *lease, int *out_listener, struct ath_err *err)
 {
-    const char *address = options->listen ? options->listen : usual_address;
+    /* A program that reaches /bind binds pods with the rights of this process. */
+    const struct ath_cli_kubernetes_service service = {
+        .address = options->listen ? options->listen : usual_address,
+        .web = options->web,
+        .caller = N_("kube-scheduler"),
+        .needs_authority = true,
+        .danger = N_("at '%s' every host of the network could bind pods"),
+        .hint = N_("give --web FILE with cert_file, key_file and client_ca_file, or listen at "
+                   "127.0.0.1"),
+    };
     const struct ath_kube_api *api = NULL;
-    struct ath_endpoint endpoint;
-
     char text[ATH_ENDPOINT_TEXT];
+
     int status = read_lease(options->lease ? options->lease : usual_lease, lease, err);
-    if (!status && options->web)
-        status = ath_metrics_web_load(options->web, web, err);
     if (!status)
-        status = ath_endpoint_parse(address, &endpoint, err);
-    if (!status)
-        status = check_access(&endpoint, web, err);
+        status = ath_cli_kubernetes_listen(&service, web, out_listener, err);
     if (!status)
         status = ath_cli_kubernetes(options->kubeconfig, &api, err);
-    if (!status)
-        status = ath_endpoint_listen(&endpoint, 0600, out_listener, err);
     if (status)
         return status;
     lease->identity = ath_kube_lease_identity(ath_endpoint_of_socket(*out_listener, false, text));
@@ -98,19 +76,13 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     /* Threads outlive this call. */
     static struct ath_metrics_web web;
     static struct ath_kube_lease lease;
-    char text[ATH_ENDPOINT_TEXT];
     int listener = -1;
     (void)cli;
 
     int status = start(data, &web, &lease, &listener, err);
     if (status)
         return status;
-    ath_stop_catch();
-    fprintf(stdout, _("extender at %s://%s\n"), web.certificate ? "https" : "http",
-            ath_endpoint_of_socket(listener, false, text));
-    fflush(stdout);
-    while (!ath_stop_is_wanted(NULL))
-        (void)poll(NULL, 0, POLL_MS);
+    ath_cli_kubernetes_wait(_("extender"), listener, &web);
     ath_kube_scheduler_end(&lease);
     _exit(0); /* without waiting for connections */
 }

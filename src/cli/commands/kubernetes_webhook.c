@@ -2,9 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -12,11 +9,7 @@
 #include "base/i18n.h"
 #include "cli/commands/commands.h"
 #include "cli/kubernetes.h"
-#include "cli/watch.h"
 #include "kubernetes/webhook.h"
-#include "remote/wire/endpoint.h"
-
-enum { POLL_MS = 200 };
 
 static const char usual_address[] = "127.0.0.1:9443";
 
@@ -24,32 +17,20 @@ struct options {
     const char *listen, *web, *image, *scheduler, *secret, *binder, *agent;
 };
 
-/* The API server calls webhooks by https alone; plain HTTP is for trying things out. */
-static int check_access(const struct ath_endpoint *endpoint, const struct ath_metrics_web *web,
-                        struct ath_err *err)
-{
-    if (web->user_count)
-        return ath_err_set(err, -EINVAL, ATH_E_WEB, "%s",
-                           _("the API server sends no passwords: use client_ca_file instead of "
-                             "basic_auth_users"));
-    if (endpoint->is_unix)
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
-                           _("the API server needs an address of the network"));
-    if (ath_cli_kubernetes_is_loopback(endpoint->host) || web->certificate)
-        return 0;
-    ath_err_set(err, -EINVAL, ATH_E_NOT_ENCRYPTED,
-                _("the API server does not call a webhook at '%s' without TLS"), endpoint->host);
-    return ath_err_hint(err, -EINVAL, _("give --web FILE with cert_file and key_file"));
-}
-
 static int start(const struct options *options, struct ath_metrics_web *web, int *out_listener,
                  struct ath_err *err)
 {
     static struct ath_kube_webhook webhook; /* of the process */
     static const struct ath_kube_service service = { .pages = ath_kube_webhook_pages,
                                                      .self = &webhook };
-    const char *address = options->listen ? options->listen : usual_address;
-    struct ath_endpoint endpoint;
+    /* The API server calls webhooks by https alone; plain HTTP is for trying things out. */
+    const struct ath_cli_kubernetes_service listening = {
+        .address = options->listen ? options->listen : usual_address,
+        .web = options->web,
+        .caller = N_("the API server"),
+        .danger = N_("the API server does not call a webhook at '%s' without TLS"),
+        .hint = N_("give --web FILE with cert_file and key_file"),
+    };
 
     if (!options->image) {
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is missing"), "--image");
@@ -61,32 +42,20 @@ static int start(const struct options *options, struct ath_metrics_web *web, int
         .secret = options->secret ? options->secret : "aitherion-key",
     };
     webhook.guard = (struct ath_kube_guard){ .binder = options->binder, .agent = options->agent };
-    int status = options->web ? ath_metrics_web_load(options->web, web, err) : 0;
-    if (!status)
-        status = ath_endpoint_parse(address, &endpoint, err);
-    if (!status)
-        status = check_access(&endpoint, web, err);
-    if (!status)
-        status = ath_endpoint_listen(&endpoint, 0600, out_listener, err);
+    int status = ath_cli_kubernetes_listen(&listening, web, out_listener, err);
     return status ? status : ath_kube_http_start(*out_listener, web, &service, err);
 }
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     static struct ath_metrics_web web; /* of the process: threads outlive this call */
-    char text[ATH_ENDPOINT_TEXT];
     int listener = -1;
     (void)cli;
 
     int status = start(data, &web, &listener, err);
     if (status)
         return status;
-    ath_stop_catch();
-    fprintf(stdout, _("webhook at %s://%s\n"), web.certificate ? "https" : "http",
-            ath_endpoint_of_socket(listener, false, text));
-    fflush(stdout);
-    while (!ath_stop_is_wanted(NULL))
-        (void)poll(NULL, 0, POLL_MS);
+    ath_cli_kubernetes_wait(_("webhook"), listener, &web);
     _exit(0); /* without waiting for connections */
 }
 
