@@ -85,14 +85,14 @@ size_t ath_kube_cache_gpu(const struct ath_machine *machine, const char *uuid)
     return machine->gpu_count;
 }
 
-void ath_kube_cache_count_pod(const struct ath_machine *machine,
+void ath_kube_cache_count_pod(const struct ath_kube_node *facts,
                               const struct ath_kube_cache_pod *pod,
                               struct ath_kube_use uses[ATH_KUBE_GPUS_MAX])
 {
     for (size_t i = 0; i < pod->gpus.count; i++) {
-        size_t gpu = ath_kube_cache_gpu(machine, pod->gpus.items[i]);
-        if (gpu < machine->gpu_count)
-            ath_kube_use_add(&uses[gpu], &pod->wish, machine->gpus[gpu].memory_total_bytes);
+        size_t gpu = ath_kube_cache_gpu(&facts->machine, pod->gpus.items[i]);
+        if (gpu < facts->machine.gpu_count)
+            ath_kube_use_add(&uses[gpu], &pod->wish, facts, gpu);
     }
 }
 
@@ -100,7 +100,7 @@ void ath_kube_cache_recount(struct ath_kube_cache_node *node)
 {
     memset(node->uses, 0, sizeof node->uses);
     for (size_t i = 0; i < node->pod_count; i++)
-        ath_kube_cache_count_pod(&node->facts.machine, node->pods[i], node->uses);
+        ath_kube_cache_count_pod(&node->facts, node->pods[i], node->uses);
 }
 
 void ath_kube_cache_forget_facts(struct ath_kube_cache *cache, struct ath_kube_cache_node *node)
@@ -167,7 +167,7 @@ void ath_kube_cache_attach(struct ath_kube_cache *cache, struct ath_kube_cache_p
     ath_kube_cache_set_state(cache, pod, state);
     pod->gpus = *gpus;
     *gpus = (struct ath_texts){ 0 };
-    ath_kube_cache_count_pod(&node->facts.machine, pod, node->uses);
+    ath_kube_cache_count_pod(&node->facts, pod, node->uses);
 }
 
 void ath_kube_cache_free_pod(struct ath_kube_cache_pod *pod)

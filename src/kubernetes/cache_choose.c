@@ -221,6 +221,19 @@ static char *numa_nodes_of(const struct ath_machine *machine,
     return ath_text_take(&text);
 }
 
+/* Sets the share of each GPU: the greatest one, if models differ. */
+static void set_share(const struct ath_kube_node *facts, const struct ath_kube_verdict *verdict,
+                      struct ath_kube_wish *wish)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < verdict->gpu_count; i++) {
+        int share = ath_kube_wish_share(wish, facts->models[verdict->ring[i]]);
+        most = share > most ? share : most;
+    }
+    wish->share_percent = most;
+}
+
 /* host: the node that the pod runs on. */
 static void fill_place(const struct ath_kube_cache_node *node, const char *host,
                        const struct ath_kube_wish *wish, const struct ath_kube_verdict *verdict,
@@ -234,6 +247,7 @@ static void fill_place(const struct ath_kube_cache_node *node, const char *host,
         .gpu_node = strcmp(node->name, host) != 0 ? ath_xstrdup(node->name) : NULL,
     };
     ath_kube_wish_copy(wish, &out->wish);
+    set_share(&node->facts, verdict, &out->wish);
     for (size_t i = 0; i < verdict->gpu_count; i++)
         ath_texts_add(&out->gpus, machine->gpus[verdict->ring[i]].uuid);
 }
@@ -256,6 +270,8 @@ static void fill_place_again(const struct ath_kube_cache_pod *pod, struct ath_ku
         .gpu_node = strcmp(pod->node->name, pod->host) != 0 ? ath_xstrdup(pod->node->name) : NULL,
     };
     ath_kube_wish_copy(&pod->wish, &out->wish);
+    if (has_all)
+        set_share(&pod->node->facts, &verdict, &out->wish);
     for (size_t i = 0; i < pod->gpus.count; i++)
         ath_texts_add(&out->gpus, pod->gpus.items[i]);
 }

@@ -31,7 +31,7 @@ static bool fits_without(const struct ath_kube_cache_node *node, const struct gu
 
     for (size_t i = 0; i < node->pod_count; i++)
         if (!guests[i].is_gone)
-            ath_kube_cache_count_pod(&node->facts.machine, guests[i].pod, uses);
+            ath_kube_cache_count_pod(&node->facts, guests[i].pod, uses);
     return ath_kube_cache_judge_uses(node, uses, wish, &verdict, NULL);
 }
 

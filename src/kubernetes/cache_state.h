@@ -79,8 +79,8 @@ struct ath_kube_cache_pod *ath_kube_cache_pod(struct ath_kube_cache *cache, cons
 /* Returns the number of the GPU with a UUID, or gpu_count. */
 size_t ath_kube_cache_gpu(const struct ath_machine *machine, const char *uuid);
 
-/* Adds what a pod uses of the machine's GPUs. */
-void ath_kube_cache_count_pod(const struct ath_machine *machine,
+/* Adds what a pod uses of a node's GPUs. */
+void ath_kube_cache_count_pod(const struct ath_kube_node *facts,
                               const struct ath_kube_cache_pod *pod,
                               struct ath_kube_use uses[ATH_KUBE_GPUS_MAX]);
 

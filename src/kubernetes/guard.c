@@ -52,8 +52,9 @@ static char *check_resources(const json_t *spec, const char *list)
         const char *name = ath_kube_unknown_resource(json_array_get(containers, i));
         if (name)
             return ath_xasprintf("the resource '%.253s' is not known: ask for aitherion.io/gpu, "
-                                 "aitherion.io/gpu-memory (also ai.compute/vram) or "
-                                 "aitherion.io/gpu-share",
+                                 "aitherion.io/gpu-memory (also ai.compute/vram), "
+                                 "aitherion.io/gpu-share or aitherion.io/gpu-tflops (also "
+                                 "ai.compute/tflops-fp16)",
                                  name);
     }
     return NULL;

@@ -25,36 +25,45 @@ static bool is_model(const struct ath_kube_node *node, size_t gpu, const char *w
     return model && !strcasecmp(model, wanted);
 }
 
-/* Returns the memory that a part of a GPU takes. A part whose memory is not known takes none. */
-static int64_t part_of(const struct ath_kube_wish *wish, int64_t gpu_memory_bytes)
+/* The part of one GPU that a wish takes. */
+struct part {
+    int64_t memory_bytes; /* a part whose memory is not known takes none */
+    int share_percent;    /* more than 100: the GPU cannot give it */
+};
+
+static struct part part_of(const struct ath_kube_wish *wish, const struct ath_kube_node *node,
+                           size_t gpu)
 {
-    if (wish->memory_bytes || gpu_memory_bytes < 0)
-        return wish->memory_bytes;
-    return gpu_memory_bytes / 100 * wish->share_percent +
-           gpu_memory_bytes % 100 * wish->share_percent / 100;
+    int64_t bytes = node->machine.gpus[gpu].memory_total_bytes;
+    int share = ath_kube_wish_share(wish, node->models[gpu]);
+
+    if (wish->memory_bytes || bytes < 0)
+        return (struct part){ wish->memory_bytes, share };
+    return (struct part){ bytes / 100 * share + bytes % 100 * share / 100, share };
 }
 
 void ath_kube_use_add(struct ath_kube_use *use, const struct ath_kube_wish *wish,
-                      int64_t gpu_memory_bytes)
+                      const struct ath_kube_node *node, size_t gpu)
 {
-    int64_t memory = part_of(wish, gpu_memory_bytes);
+    const struct part part = part_of(wish, node, gpu);
 
     use->pod_count++;
     use->is_whole = use->is_whole || wish->is_whole;
-    use->memory_bytes += memory < INT64_MAX - use->memory_bytes ? memory : 0;
-    use->share_percent += wish->share_percent;
+    use->memory_bytes += part.memory_bytes < INT64_MAX - use->memory_bytes ? part.memory_bytes : 0;
+    use->share_percent += part.share_percent;
 }
 
 /* Whether a GPU has room for its part of the wish. */
-static bool has_room(const struct ath_gpu *gpu, const struct ath_kube_use *use,
+static bool has_room(const struct ath_kube_node *node, size_t gpu, const struct ath_kube_use *use,
                      const struct ath_kube_wish *wish)
 {
     if (wish->is_whole)
         return !use->pod_count;
-    if (use->is_whole || wish->share_percent > 100 - use->share_percent)
+    const struct part part = part_of(wish, node, gpu);
+    if (use->is_whole || part.share_percent > 100 - use->share_percent)
         return false;
-    int64_t memory = part_of(wish, gpu->memory_total_bytes);
-    return !memory || memory <= gpu->memory_total_bytes - use->memory_bytes;
+    return !part.memory_bytes ||
+           part.memory_bytes <= node->machine.gpus[gpu].memory_total_bytes - use->memory_bytes;
 }
 
 /* Returns the part of a GPU that no pod has, in thousandths: the scarcer one of memory and time. */
@@ -93,10 +102,10 @@ static void find_gpus(struct question *question)
         uint64_t bit = UINT64_C(1) << i;
         if (!gpu->health.score ||
             !is_model(question->node, i, question->wish->model, question->wish->model_row) ||
-            !has_room(gpu, &none, question->wish))
+            !has_room(question->node, i, &none, question->wish))
             continue;
         question->possible |= bit;
-        if (has_room(gpu, &question->uses[i], question->wish))
+        if (has_room(question->node, i, &question->uses[i], question->wish))
             question->free |= bit;
     }
 }
@@ -148,7 +157,7 @@ static int fit_of(const struct question *question, uint64_t gpus)
     for (size_t i = 0; i < machine->gpu_count; i++) {
         struct ath_kube_use use = question->uses[i];
         if (gpus >> i & 1)
-            ath_kube_use_add(&use, question->wish, machine->gpus[i].memory_total_bytes);
+            ath_kube_use_add(&use, question->wish, question->node, i);
         left += left_of(&machine->gpus[i], &use);
     }
     return PERMILLE - left / (int)machine->gpu_count;
@@ -195,6 +204,23 @@ static void add_wish(const struct ath_kube_wish *wish, struct ath_text *why)
     if (wish->share_percent)
         ath_text_add(why, " %s %d %% of the time", wish->memory_bytes ? "and" : "with",
                      wish->share_percent);
+    if (wish->tflops)
+        ath_text_add(why, " %s %" PRId64 " TFLOPS (FP16)%s", wish->memory_bytes ? "and" : "with",
+                     wish->tflops, wish->gpu_count == 1 ? "" : " each");
+}
+
+/* Names a model whose throughput is needed and not known, if there is one. */
+static void add_unknown(const struct question *question, struct ath_text *why)
+{
+    const struct ath_kube_node *node = question->node;
+
+    for (size_t i = 0; question->wish->tflops && i < node->machine.gpu_count; i++) {
+        const char *model = node->machine.gpus[i].model;
+        if (node->models[i] && node->models[i]->figures[ATH_GPU_FP16] >= 0)
+            continue;
+        ath_text_add(why, "; the throughput of the model '%.64s' is not known", model ? model : "");
+        return;
+    }
 }
 
 /* Refuses a node that has too few GPUs, or none that the policy allows. */
@@ -214,10 +240,11 @@ static void refuse(const struct question *question, struct ath_kube_verdict *out
         return;
     ath_text_add(why, "the pod wants ");
     add_wish(wish, why);
-    if (possible < wish->gpu_count)
+    if (possible < wish->gpu_count) {
         ath_text_add(why, ", and %zu of the node's %zu GPUs can be used for that", possible,
                      question->node->machine.gpu_count);
-    else if (is_too_few)
+        add_unknown(question, why);
+    } else if (is_too_few)
         ath_text_add(why, ", and %zu of %zu have room now", free_count, possible);
     else if (out->is_hopeless)
         ath_text_add(why, ", and the NUMA nodes do not allow that with the policy '%s'",

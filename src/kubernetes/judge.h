@@ -46,9 +46,9 @@ void ath_kube_judge(const struct ath_kube_node *node, struct ath_kube_shape *sha
                     const struct ath_kube_use *uses, const struct ath_kube_wish *wish,
                     struct ath_kube_verdict *out, struct ath_text *why);
 
-/* Adds what a pod gets of one GPU with so much memory. */
+/* Adds what a pod gets of a GPU of a node. */
 void ath_kube_use_add(struct ath_kube_use *use, const struct ath_kube_wish *wish,
-                      int64_t gpu_memory_bytes);
+                      const struct ath_kube_node *node, size_t gpu);
 
 /* Returns the score, 0 to 10. best_ring: the largest ring_value of all nodes that fit. */
 int ath_kube_score(const struct ath_kube_verdict *verdict, int64_t best_ring);

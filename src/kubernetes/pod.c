@@ -12,16 +12,16 @@
 #include "base/text.h"
 #include "kubernetes/quantity.h"
 
-enum { GPU, MEMORY, SHARE, RESOURCES };
+enum { GPU, MEMORY, SHARE, TFLOPS, RESOURCES };
+enum { GFLOPS_OF_TFLOPS = 1000, TOO_MUCH = 101 };
 
 static const struct resource {
     const char *name;
     int kind;
 } resources[] = {
-    { "aitherion.io/gpu", GPU },
-    { "aitherion.io/gpu-memory", MEMORY },
-    { "ai.compute/vram", MEMORY },
-    { "aitherion.io/gpu-share", SHARE },
+    { "aitherion.io/gpu", GPU },           { "aitherion.io/gpu-memory", MEMORY },
+    { "ai.compute/vram", MEMORY },         { "aitherion.io/gpu-share", SHARE },
+    { "aitherion.io/gpu-tflops", TFLOPS }, { "ai.compute/tflops-fp16", TFLOPS },
 };
 
 void ath_kube_wish_free(struct ath_kube_wish *wish)
@@ -36,6 +36,18 @@ void ath_kube_wish_copy(const struct ath_kube_wish *wish, struct ath_kube_wish *
     *out = *wish;
     out->model = ath_xstrdup(wish->model);
     out->preferred_model = ath_xstrdup(wish->preferred_model);
+}
+
+int ath_kube_wish_share(const struct ath_kube_wish *wish, const struct ath_gpu_model *model)
+{
+    int64_t gflops = model ? model->figures[ATH_GPU_FP16] : ATH_UNKNOWN;
+
+    if (!wish->tflops)
+        return wish->share_percent;
+    if (gflops <= 0 || wish->tflops > gflops / GFLOPS_OF_TFLOPS + 1)
+        return TOO_MUCH;
+    int64_t percent = (wish->tflops * GFLOPS_OF_TFLOPS * 100 + gflops / 2) / gflops;
+    return percent ? (int)percent : 1;
 }
 
 void ath_kube_claim_free(struct ath_kube_claim *claim)
@@ -218,7 +230,7 @@ static int divide(const struct amounts *sums, struct ath_kube_wish *wish, struct
 {
     int64_t count = sums->of[GPU];
 
-    if (!count && (sums->of[MEMORY] || sums->of[SHARE]))
+    if (!count && (sums->of[MEMORY] || sums->of[SHARE] || sums->of[TFLOPS]))
         count = 1;
     if (!count)
         return 0;
@@ -226,10 +238,14 @@ static int divide(const struct amounts *sums, struct ath_kube_wish *wish, struct
         return refuse(err, resources[0].name, "is more than the 64 GPUs that a node may have");
     if (each(sums->of[SHARE], count) > 100)
         return refuse(err, "aitherion.io/gpu-share", "is more than 100 for each GPU");
+    if (sums->of[SHARE] && sums->of[TFLOPS])
+        return refuse(err, "aitherion.io/gpu-share",
+                      "and aitherion.io/gpu-tflops both say which part of a GPU: give one of them");
     wish->gpu_count = (size_t)count;
     wish->memory_bytes = each(sums->of[MEMORY], count);
     wish->share_percent = (int)each(sums->of[SHARE], count);
-    wish->is_whole = !wish->memory_bytes && !wish->share_percent;
+    wish->tflops = each(sums->of[TFLOPS], count);
+    wish->is_whole = !wish->memory_bytes && !wish->share_percent && !wish->tflops;
     return 0;
 }
 

@@ -8,8 +8,11 @@
  *     aitherion.io/gpu          number of GPUs; 1 if only one of the others is given
  *     aitherion.io/gpu-memory   memory of all its GPUs together; also ai.compute/vram
  *     aitherion.io/gpu-share    percent of the time of one GPU, of all its GPUs together
+ *     aitherion.io/gpu-tflops   the same as dense FP16 throughput in 10^12 operations per second;
+ *                               also ai.compute/tflops-fp16. Its model says which part of a GPU
+ *                               that is (place/gpu_models.h)
  *
- * GPUs without memory and share are whole GPUs, which no other pod gets. Annotations:
+ * GPUs with none of the last three are whole GPUs, which no other pod gets. Annotations:
  *
  *     aitherion.io/numa-policy      none, single-numa, best-effort (if not given), restricted
  *     aitherion.io/gpu-model        only GPUs of this model
@@ -45,6 +48,7 @@ struct ath_kube_wish {
     bool is_whole;
     int64_t memory_bytes; /* of each GPU; 0 with a share: the share's part of its memory */
     int share_percent;    /* of each GPU; 0: none */
+    int64_t tflops;       /* of each GPU, in place of a share; 0: none */
     bool is_anywhere;     /* GPUs of other nodes will do */
     enum ath_place_policy policy;
     char *model, *preferred_model;                         /* NULL: any */
@@ -72,6 +76,11 @@ struct ath_kube_pod {
 
 void ath_kube_wish_free(struct ath_kube_wish *wish);
 void ath_kube_wish_copy(const struct ath_kube_wish *wish, struct ath_kube_wish *out);
+
+/* Returns the percent of the time of a GPU of a model that the wish takes of each GPU, rounded: 0
+ * if it states no part of the time, more than 100 if the GPU is too slow or its throughput is not
+ * known. model: NULL if the table lacks it. */
+int ath_kube_wish_share(const struct ath_kube_wish *wish, const struct ath_gpu_model *model);
 void ath_kube_claim_free(struct ath_kube_claim *claim);
 void ath_kube_pod_free(struct ath_kube_pod *pod);
 

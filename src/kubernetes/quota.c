@@ -17,14 +17,23 @@ static const struct {
     const char *name;
     enum ath_kube_amount amount;
 } names[] = {
-    { "gpu", ATH_KUBE_AMOUNT_GPUS },          { "aitherion.io/gpu", ATH_KUBE_AMOUNT_GPUS },
-    { "gpu-memory", ATH_KUBE_AMOUNT_MEMORY }, { "aitherion.io/gpu-memory", ATH_KUBE_AMOUNT_MEMORY },
-    { "vram", ATH_KUBE_AMOUNT_MEMORY },       { "ai.compute/vram", ATH_KUBE_AMOUNT_MEMORY },
-    { "gpu-share", ATH_KUBE_AMOUNT_SHARE },   { "aitherion.io/gpu-share", ATH_KUBE_AMOUNT_SHARE },
+    { "gpu", ATH_KUBE_AMOUNT_GPUS },
+    { "aitherion.io/gpu", ATH_KUBE_AMOUNT_GPUS },
+    { "gpu-memory", ATH_KUBE_AMOUNT_MEMORY },
+    { "aitherion.io/gpu-memory", ATH_KUBE_AMOUNT_MEMORY },
+    { "vram", ATH_KUBE_AMOUNT_MEMORY },
+    { "ai.compute/vram", ATH_KUBE_AMOUNT_MEMORY },
+    { "gpu-share", ATH_KUBE_AMOUNT_SHARE },
+    { "aitherion.io/gpu-share", ATH_KUBE_AMOUNT_SHARE },
+    { "gpu-tflops", ATH_KUBE_AMOUNT_TFLOPS },
+    { "aitherion.io/gpu-tflops", ATH_KUBE_AMOUNT_TFLOPS },
+    { "tflops-fp16", ATH_KUBE_AMOUNT_TFLOPS },
+    { "ai.compute/tflops-fp16", ATH_KUBE_AMOUNT_TFLOPS },
 };
 
 static const char *const words[ATH_KUBE_AMOUNTS] = { "aitherion.io/gpu", "aitherion.io/gpu-memory",
-                                                     "aitherion.io/gpu-share" };
+                                                     "aitherion.io/gpu-share",
+                                                     "aitherion.io/gpu-tflops" };
 
 void ath_kube_quota_free(struct ath_kube_quota *quota)
 {
@@ -63,7 +72,7 @@ static bool read_amount(struct ath_kube_quota *quota, const char *name, const js
         *hard = amount;
         return true;
     }
-    return fail(quota, name, "cannot be limited: give gpu, gpu-memory or gpu-share");
+    return fail(quota, name, "cannot be limited: give gpu, gpu-memory, gpu-share or gpu-tflops");
 }
 
 static bool read_hard(struct ath_kube_quota *quota, json_t *hard)
@@ -122,7 +131,7 @@ int ath_kube_quota_read(const json_t *json, struct ath_kube_quota *out, struct a
     const char *space = ath_kube_text(metadata, "namespace", ATH_KUBE_NAME_MAX);
     const char *name = ath_kube_text(metadata, "name", ATH_KUBE_NAME_MAX);
 
-    *out = (struct ath_kube_quota){ .hard = { -1, -1, -1 } };
+    *out = (struct ath_kube_quota){ .hard = { -1, -1, -1, -1 } };
     if (!space || !name)
         return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
                            "a ComputeQuota has no name or namespace");
@@ -162,6 +171,25 @@ bool ath_kube_quota_concerns(const struct ath_kube_quota *quota, const struct at
     return has_priority(quota, claim->priority);
 }
 
+/* Returns the percent of the time of one GPU that a pod has of all its GPUs; -1: it does not state
+ * it, or the GPUs cannot give it. */
+static int64_t time_of(const struct ath_kube_wish *wish)
+{
+    int share = wish->is_whole ? 100 : ath_kube_wish_share(wish, wish->model_row);
+    return share && share <= 100 ? share * (int64_t)wish->gpu_count : -1;
+}
+
+/* Returns the throughput that a pod has, rounded up; -1: it does not state it. */
+static int64_t tflops_of(const struct ath_kube_wish *wish)
+{
+    int64_t gflops = wish->model_row ? wish->model_row->figures[ATH_GPU_FP16] : -1;
+    int64_t percent = time_of(wish), count = (int64_t)wish->gpu_count;
+
+    if (wish->tflops)
+        return wish->tflops < INT64_MAX / 2 / count ? wish->tflops * count : INT64_MAX / 2;
+    return gflops < 0 || percent < 0 ? -1 : (gflops * percent + 99999) / 100000;
+}
+
 /* Returns what a pod has of an amount, at most INT64_MAX / 2; -1: it does not state it. */
 static int64_t amount_of(const struct ath_kube_wish *wish, enum ath_kube_amount amount)
 {
@@ -176,9 +204,9 @@ static int64_t amount_of(const struct ath_kube_wish *wish, enum ath_kube_amount 
         return wish->memory_bytes < INT64_MAX / 2 / count ? wish->memory_bytes * count
                                                           : INT64_MAX / 2;
     case ATH_KUBE_AMOUNT_SHARE:
-        return wish->is_whole        ? 100 * count
-               : wish->share_percent ? wish->share_percent * count
-                                     : -1;
+        return time_of(wish);
+    case ATH_KUBE_AMOUNT_TFLOPS:
+        return tflops_of(wish);
     case ATH_KUBE_AMOUNTS:
         break;
     }

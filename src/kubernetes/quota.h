@@ -8,10 +8,14 @@
  *         gpu: 8                        also aitherion.io/gpu
  *         gpu-memory: 2000Gi            also aitherion.io/gpu-memory, vram, ai.compute/vram
  *         gpu-share: 400                also aitherion.io/gpu-share
+ *         gpu-tflops: 10000             also aitherion.io/gpu-tflops, tflops-fp16,
+ *                                       ai.compute/tflops-fp16
  *       scopes: [{priority: high}]      pods of one of these priority classes; none: all pods
  *       selector: {matchLabels: {team: a}}
  *
- * A pod must state each amount that a quota of it limits. Whole GPUs have 100 % of their time.
+ * A pod must state each amount that a quota of it limits. Whole GPUs have 100 % of their time. Time
+ * and throughput follow from each other if the pod names a model of the table
+ * (aitherion.io/gpu-model).
  */
 #pragma once
 #include <jansson.h>
@@ -25,6 +29,7 @@ enum ath_kube_amount {
     ATH_KUBE_AMOUNT_GPUS,
     ATH_KUBE_AMOUNT_MEMORY, /* bytes */
     ATH_KUBE_AMOUNT_SHARE,  /* percent of the time of one GPU */
+    ATH_KUBE_AMOUNT_TFLOPS, /* dense FP16, in 10^12 operations per second */
     ATH_KUBE_AMOUNTS
 };
 

@@ -255,7 +255,7 @@ def call_seeds():
 
 
 def kubernetes_seeds():
-    limits = {"aitherion.io/gpu": "2", "aitherion.io/gpu-memory": "40Gi", "aitherion.io/gpu-share": "150", "ai.compute/vram": "1500m"}
+    limits = {"aitherion.io/gpu": "2", "aitherion.io/gpu-memory": "40Gi", "aitherion.io/gpu-share": "150", "ai.compute/vram": "1500m", "aitherion.io/gpu-tflops": "100"}
     annotations = {"aitherion.io/numa-policy": "single-numa", "aitherion.io/gpu-model": "a100-sxm4-80gb", "aitherion.io/preferred-model": "h100"}
     pod = {"metadata": {"name": "p", "namespace": "d", "uid": "1", "resourceVersion": "7", "annotations": annotations},
            "spec": {"priority": 10, "initContainers": [{"restartPolicy": "Always", "resources": {"requests": limits}}],

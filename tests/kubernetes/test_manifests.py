@@ -156,7 +156,7 @@ class Objects(unittest.TestCase):
     def test_pods_are_asked_about_before_they_go_wrong(self):
         """The webhook is called for the resources that the extender manages, and the scheduler leaves these to the extender."""
         config = named(self.items, "ConfigMap", "aitherion-scheduler", "aitherion")["data"]["config.yaml"]
-        for name in ("aitherion.io/gpu", "aitherion.io/gpu-memory", "aitherion.io/gpu-share", "ai.compute/vram"):
+        for name in ("aitherion.io/gpu", "aitherion.io/gpu-memory", "aitherion.io/gpu-share", "aitherion.io/gpu-tflops", "ai.compute/vram", "ai.compute/tflops-fp16"):
             self.assertIn(f"- {{name: {name}, ignoredByScheduler: true}}", config)
         for item in self.items:
             for hook in item.get("webhooks", []):

@@ -62,6 +62,20 @@ class Quotas(Base):
         self.assertIn("'time' allows 100", self.reason(self.pod("e", {**both, "aitherion.io/gpu-share": "51"})))
         self.assertIsNone(self.reason(self.pod("f", both)))
 
+    def test_throughput(self):
+        """The GPUs are A100s, with 312 TFLOPS each."""
+        self.put({"hard": {"tflops-fp16": "600"}})
+        self.start()
+        self.assertIsNone(self.reason(self.pod("a", {"aitherion.io/gpu": "2", "aitherion.io/gpu-tflops": "312"})))
+        bound = self.cluster.pod("a")["metadata"]["annotations"]
+        self.assertEqual((bound["aitherion.io/share-of-each-gpu"], len(bound["aitherion.io/gpus"].split(","))), ("50", 2))
+        self.assertEqual(self.reason(self.pod("b", {"ai.compute/tflops-fp16": "289"})),
+                         "the ComputeQuota 'q' allows 600 of aitherion.io/gpu-tflops: pods have 312, and this one wants 289")
+        self.assertIn("limits aitherion.io/gpu-tflops, and the pod does not state it", self.reason(self.pod("c", {"aitherion.io/gpu": "1"})))
+        model = {"aitherion.io/gpu-model": "a100-sxm4-80gb"}
+        self.assertIn("and this one wants 312", self.reason(self.pod("d", {"aitherion.io/gpu": "1"}, annotations=model)))
+        self.assertIsNone(self.reason(self.pod("e", {"aitherion.io/gpu-share": "50"}, annotations=model)))
+
     def test_other_pods_are_not_concerned(self):
         self.put({"hard": {"gpu": 0}, "scopes": [{"priority": "high"}, {"priority": "higher"}], "selector": {"matchLabels": {"team": "a"}}})
         self.put({"hard": {"gpu": 0}}, space="other")
@@ -86,10 +100,10 @@ class Quotas(Base):
         self.until(pod, "fits")
 
     def test_a_quota_with_a_fault_allows_nothing(self):
-        self.put({"hard": {"tflops-fp16": "100"}})
+        self.put({"hard": {"tflops-fp32": "100"}})
         self.start()
         self.assertEqual(self.reason(self.pod("a", {"aitherion.io/gpu": "1"})),
-                         "the ComputeQuota 'q' has a fault: 'tflops-fp16' cannot be limited: give gpu, gpu-memory or gpu-share")
+                         "the ComputeQuota 'q' has a fault: 'tflops-fp32' cannot be limited: give gpu, gpu-memory, gpu-share or gpu-tflops")
 
     def test_forty_pods_at_once(self):
         """Each of them passes the filter alone; the bindings come together."""

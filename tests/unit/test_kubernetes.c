@@ -139,6 +139,39 @@ TEST(memory_and_share_are_those_of_all_gpus)
     ck_assert_int_eq(pod.wish.policy, ATH_PLACE_BEST_EFFORT);
 }
 
+TEST(throughput_is_a_part_of_a_gpu_of_each_model)
+{
+    static const struct {
+        const char *limits, *model;
+        size_t count;
+        int share;
+    } rows[] = {
+        { "\"aitherion.io/gpu-tflops\":\"156\"", "a100-sxm4-80gb", 1, 50 },
+        { "\"ai.compute/tflops-fp16\":\"100\"", "NVIDIA A100-SXM4-80GB", 1, 32 },
+        { "\"ai.compute/tflops-fp16\":\"100\"", "NVIDIA H100 80GB HBM3", 1, 10 },
+        { "\"ai.compute/tflops-fp16\":\"100\"", "Tesla V100-SXM2-32GB", 1, 80 },
+        { "\"ai.compute/tflops-fp16\":\"100\"", "Tesla T4", 1, 101 },
+        { "\"ai.compute/tflops-fp16\":\"312\"", "A100 SXM4 80GB", 1, 100 },
+        { "\"ai.compute/tflops-fp16\":\"313\"", "A100 SXM4 80GB", 1, 100 }, /* rounded */
+        { "\"ai.compute/tflops-fp16\":\"314\"", "A100 SXM4 80GB", 1, 101 },
+        { "\"ai.compute/tflops-fp16\":\"1\"", "A100 SXM4 80GB", 1, 1 }, /* at least one percent */
+        { "\"ai.compute/tflops-fp16\":\"990\"", "H100 SXM5 80GB", 1, 100 },
+        { "\"aitherion.io/gpu\":\"4\",\"aitherion.io/gpu-tflops\":\"624\"", "A100 SXM4 80GB", 4,
+          50 },
+        { "\"aitherion.io/gpu-tflops\":\"3E\"", "A100 SXM4 80GB", 1, 101 },
+        { "\"aitherion.io/gpu-tflops\":\"1\"", "Ascend 910B", 1, 101 }, /* not known */
+        { "\"aitherion.io/gpu-tflops\":\"1\"", "Another GPU", 1, 101 },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        ATH_AUTO(ath_kube_pod) pod = { 0 };
+        ck_assert_int_eq(read_pod(pod_json("1", rows[i].limits, "", NULL), &pod), 0);
+        ck_assert(!pod.wish.is_whole);
+        ck_assert_uint_eq(pod.wish.gpu_count, rows[i].count);
+        int share = ath_kube_wish_share(&pod.wish, ath_gpu_model_named(rows[i].model));
+        ck_assert_msg(share == rows[i].share, "%zu: %d", i, share);
+    }
+}
+
 TEST(the_name_of_seed_003_is_an_alias)
 {
     ATH_AUTO(ath_kube_pod) pod = { 0 };
@@ -189,6 +222,7 @@ TEST(wrong_requests_are_refused)
         "\"aitherion.io/gpu-share\":\"101\"",
         "\"aitherion.io/gpu-memory\":\"8Ei\"",
         "\"aitherion.io/gpu-memory\":\"3Ei\",\"ai.compute/vram\":\"3Ei\"",
+        "\"aitherion.io/gpu-share\":\"50\",\"aitherion.io/gpu-tflops\":\"1\"",
     };
     for (size_t i = 0; i < ATH_COUNT(limits); i++) {
         ATH_AUTO(ath_kube_pod) pod = { 0 };
@@ -494,6 +528,38 @@ TEST(a_part_goes_to_the_fullest_gpu_with_room)
     ck_assert_uint_eq(verdict.gpus, 1 << 1);
     /* Left: 1000 of GPU 0, 0 of GPU 1, 249 of GPU 2, 0 of GPU 3: 1249 / 4. */
     ck_assert_int_eq(verdict.fit_permille, 1000 - 312);
+    ath_kube_node_free(&on.node);
+}
+
+/* 156 TFLOPS are half of an A100, with half of its memory. */
+TEST(throughput_takes_time_and_memory)
+{
+    struct ath_kube_wish wish = { .gpu_count = 1, .tflops = 156 };
+    struct judged on;
+    make_judged(node_json("n", 2, 300, 100, 100), &on);
+    ck_assert(verdict_on(&on, &wish, NULL).fits);
+    ath_kube_use_add(&on.uses[0], &wish, &on.node, 0);
+    ck_assert_int_eq(on.uses[0].share_percent, 50);
+    ck_assert_int_eq(on.uses[0].memory_bytes, INT64_C(40) << 30);
+    ck_assert_uint_eq(verdict_on(&on, &wish, NULL).gpus, 1 << 0); /* the fuller one */
+    on.uses[0].share_percent = 51;
+    ck_assert_uint_eq(verdict_on(&on, &wish, NULL).gpus, 1 << 1);
+    on.uses[1].share_percent = 51;
+    ck_assert(!verdict_on(&on, &wish,
+                          "the pod wants a GPU with 156 TFLOPS (FP16), and 0 of 2 have room now")
+                   .is_hopeless);
+    wish = (struct ath_kube_wish){ .gpu_count = 2, .tflops = 400, .memory_bytes = 1 << 20 };
+    ck_assert(verdict_on(&on, &wish,
+                         "the pod wants 2 GPUs with 1 MiB each and 400 TFLOPS (FP16) each, and 0 "
+                         "of the node's 2 GPUs can be used for that")
+                  .is_hopeless);
+    on.node.models[1] = NULL;
+    wish = (struct ath_kube_wish){ .gpu_count = 2, .tflops = 1 };
+    ck_assert(verdict_on(&on, &wish,
+                         "the pod wants 2 GPUs with 1 TFLOPS (FP16) each, and 1 of the node's 2 "
+                         "GPUs can be used for that; the throughput of the model "
+                         "'NVIDIA A100-SXM4-80GB' is not known")
+                  .is_hopeless);
     ath_kube_node_free(&on.node);
 }
 

@@ -27,9 +27,16 @@ TEST(amounts_have_several_names)
         const char *name;
         enum ath_kube_amount amount;
     } rows[] = {
-        { "gpu", ATH_KUBE_AMOUNT_GPUS },          { "aitherion.io/gpu", ATH_KUBE_AMOUNT_GPUS },
-        { "vram", ATH_KUBE_AMOUNT_MEMORY },       { "ai.compute/vram", ATH_KUBE_AMOUNT_MEMORY },
-        { "gpu-memory", ATH_KUBE_AMOUNT_MEMORY }, { "gpu-share", ATH_KUBE_AMOUNT_SHARE },
+        { "gpu", ATH_KUBE_AMOUNT_GPUS },
+        { "aitherion.io/gpu", ATH_KUBE_AMOUNT_GPUS },
+        { "vram", ATH_KUBE_AMOUNT_MEMORY },
+        { "ai.compute/vram", ATH_KUBE_AMOUNT_MEMORY },
+        { "gpu-memory", ATH_KUBE_AMOUNT_MEMORY },
+        { "gpu-share", ATH_KUBE_AMOUNT_SHARE },
+        { "gpu-tflops", ATH_KUBE_AMOUNT_TFLOPS },
+        { "tflops-fp16", ATH_KUBE_AMOUNT_TFLOPS },
+        { "aitherion.io/gpu-tflops", ATH_KUBE_AMOUNT_TFLOPS },
+        { "ai.compute/tflops-fp16", ATH_KUBE_AMOUNT_TFLOPS },
     };
     for (size_t i = 0; i < ATH_COUNT(rows); i++) {
         ATH_AUTO(ath_kube_quota) quota = { 0 };
@@ -87,7 +94,7 @@ TEST(a_quota_has_a_name_and_a_namespace)
 static bool allows(enum ath_kube_amount amount, int64_t hard, int64_t used,
                    const struct ath_kube_wish *wish)
 {
-    struct ath_kube_quota quota = { .name = (char *)"q", .hard = { -1, -1, -1 } };
+    struct ath_kube_quota quota = { .name = (char *)"q", .hard = { -1, -1, -1, -1 } };
     int64_t sums[ATH_KUBE_AMOUNTS] = { 0 };
     quota.hard[amount] = hard;
     sums[amount] = used;
@@ -115,9 +122,52 @@ TEST(limits_are_exact)
     ck_assert(!allows(ATH_KUBE_AMOUNT_MEMORY, 1000, 0, &huge));
 }
 
+/* An A100 has 312 TFLOPS, a V100 of SXM2 has 125. */
+TEST(time_and_throughput_follow_from_the_model)
+{
+    const struct ath_gpu_model *a100 = ath_gpu_model_named("a100-sxm4-80gb");
+    const struct ath_gpu_model *v100 = ath_gpu_model_named("v100-sxm2-32gb");
+    const struct ath_gpu_model *ascend = ath_gpu_model_named("ascend-910b");
+    const struct {
+        struct ath_kube_wish wish;
+        int64_t tflops, share; /* -1: not stated */
+    } rows[] = {
+        { { .gpu_count = 2, .tflops = 100 }, 200, -1 },
+        { { .gpu_count = 2, .tflops = 156, .model_row = a100 }, 312, 100 },
+        { { .gpu_count = 2, .tflops = 156, .model_row = v100 }, 312, -1 }, /* it cannot give it */
+        { { .gpu_count = 2, .is_whole = true }, -1, 200 },
+        { { .gpu_count = 2, .is_whole = true, .model_row = a100 }, 624, 200 },
+        { { .gpu_count = 1, .share_percent = 50, .model_row = v100 }, 63, 50 }, /* 62.5 */
+        { { .gpu_count = 1, .share_percent = 50 }, -1, 50 },
+        { { .gpu_count = 1, .memory_bytes = 1, .model_row = a100 }, -1, -1 },
+        { { .gpu_count = 1, .is_whole = true, .model_row = ascend }, -1, 100 },
+    };
+
+    ck_assert(a100 && v100 && ascend);
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        const struct ath_kube_wish *wish = &rows[i].wish;
+        const struct {
+            enum ath_kube_amount amount;
+            int64_t value;
+        } both[] = { { ATH_KUBE_AMOUNT_TFLOPS, rows[i].tflops },
+                     { ATH_KUBE_AMOUNT_SHARE, rows[i].share } };
+        for (size_t k = 0; k < ATH_COUNT(both); k++) {
+            int64_t value = both[k].value;
+            ck_assert_msg(allows(both[k].amount, value < 0 ? INT64_MAX : value, 0, wish) ==
+                              (value >= 0),
+                          "row %zu, amount %zu", i, k);
+            if (value > 0)
+                ck_assert_msg(!allows(both[k].amount, value - 1, 0, wish), "row %zu, amount %zu", i,
+                              k);
+        }
+    }
+}
+
 TEST(sums_do_not_overflow)
 {
-    const struct ath_kube_wish huge = { .gpu_count = 64, .memory_bytes = INT64_MAX / 2 };
+    const struct ath_kube_wish huge = { .gpu_count = 64,
+                                        .memory_bytes = INT64_MAX / 2,
+                                        .tflops = INT64_MAX / 2 };
     int64_t sums[ATH_KUBE_AMOUNTS] = { 0 };
 
     for (int i = 0; i < 3; i++)
@@ -125,4 +175,5 @@ TEST(sums_do_not_overflow)
     ck_assert_int_eq(sums[ATH_KUBE_AMOUNT_GPUS], 192);
     ck_assert_int_eq(sums[ATH_KUBE_AMOUNT_MEMORY], INT64_MAX);
     ck_assert_int_eq(sums[ATH_KUBE_AMOUNT_SHARE], 0);
+    ck_assert_int_eq(sums[ATH_KUBE_AMOUNT_TFLOPS], INT64_MAX);
 }
