@@ -32,6 +32,7 @@ static const struct row {
       "\"aitherion.io/numa-policy\":\"single-numa\"" },
     { "8 GPUs", "\"aitherion.io/gpu\":\"8\"", "" },
     { "20 GiB of a GPU", "\"aitherion.io/gpu-memory\":\"20Gi\"", "" },
+    { "100 TFLOPS of a GPU", "\"aitherion.io/gpu-tflops\":\"100\"", "" },
 };
 
 static uint64_t seed = 1;

@@ -27,10 +27,10 @@ FOLDER = "/var/lib/aitherion-library"
 VECTOR_ADD = os.path.join(harness.build(), "examples", "vector_add")
 SIMULATED_GPU = "GPU-61697468-6572-696f-6e2d-73696d2d000"
 
-# The request of seed 003's first figure, without the line that asks for TFLOPS.
+# The request of seed 003's first figure.
 SEED_003 = {
     "metadata": {"generateName": "train-", "namespace": "team-a"},
-    "spec": {"containers": [{"name": "train", "image": "pytorch/pytorch", "resources": {"limits": {"ai.compute/vram": "16Gi"}}}],
+    "spec": {"containers": [{"name": "train", "image": "pytorch/pytorch", "resources": {"limits": {"ai.compute/vram": "16Gi", "ai.compute/tflops-fp16": "100"}}}],
              "schedulerName": "default-scheduler"}}
 
 
