@@ -153,6 +153,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench/kubernetes [NODES] [RUNS]\n");
         return 2;
     }
+    for (int kind = 0; kind < ATH_KUBE_KINDS; kind++)
+        ath_kube_cache_begin(extender.cache, (enum ath_kube_kind)kind);
     for (size_t i = 0; i < nodes; i++) {
         add_node(extender.cache, i);
         add_pods(extender.cache, i);

@@ -145,6 +145,7 @@ class Cluster:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # as Go does: else each answer waits 40 ms for the acknowledgement of its headers
 
     def log_message(self, *_):
         pass
