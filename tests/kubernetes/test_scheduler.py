@@ -435,5 +435,13 @@ class Access(Base):
         self.assertEqual(self.cluster.requests, [])
 
 
+class Benchmark(unittest.TestCase):
+    def test_it_runs(self):
+        result = harness.run(command=[os.path.join(harness.build(), "bench", "kubernetes"), "20", "5"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([line.split(" | ")[1] for line in result.stdout.splitlines() if line.startswith("| 20 |")],
+                         ["1 GPU", "4 GPUs", "4 GPUs, single-numa", "8 GPUs", "20 GiB of a GPU", "100 TFLOPS of a GPU"])
+
+
 if __name__ == "__main__":
     harness.main()
