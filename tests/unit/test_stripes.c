@@ -88,6 +88,29 @@ LOOP_TEST(divides_memory, 0, 12)
     ath_team_free(team);
 }
 
+/* A job that the helpers do alone. While it lasts, the caller does other jobs itself. */
+LOOP_TEST(divides_memory_aside, 0, ATH_TEAM_MAX + 1)
+{
+    const size_t bytes = (size_t)3 * 512 * 1024 + 4711;
+    struct ath_team *team = _i ? ath_team_make((size_t)_i) : NULL;
+    for (int round = 0; round < 100; round++) {
+        struct seen aside = { .bytes = 0 }, beside = { .bytes = 0 };
+        bool is_begun = ath_team_begin(team, bytes, see_share, &aside);
+        ck_assert_int_eq(is_begun, _i > 1);
+        ck_assert_int_eq(is_begun && ath_team_begin(team, bytes, see_share, &beside), false);
+        ath_team_divide(team, bytes, see_share, &beside);
+        ck_assert_uint_eq(beside.bytes, bytes);
+        if (is_begun)
+            ath_team_finish(team);
+        ck_assert_uint_eq(aside.bytes, is_begun ? bytes : 0);
+        for (size_t i = 0; is_begun && i * ATH_TEAM_STRIDE < bytes; i++)
+            ck_assert_uint_eq(aside.strides[i], 1);
+    }
+    struct seen few = { .bytes = 0 };
+    ck_assert(!ath_team_begin(team, ATH_TEAM_STRIDE, see_share, &few));
+    ath_team_free(team);
+}
+
 /* Several threads give jobs to one team at the same time. */
 static void *copy_often(void *argument)
 {

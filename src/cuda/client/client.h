@@ -153,6 +153,7 @@ struct ath_cuda_thread {
     size_t context_count, context_capacity;
     struct ath_wire_builder builder;
     struct ath_frame answer;
+    struct ath_frame landing;         /* an answer whose data are still copied (copy.c) */
     uint64_t known_handle, known_age; /* the last stream or event that was checked (handles.h) */
     struct ath_cuda_handle_facts known;
     struct ath_cuda_thread_answer memos[ATH_CUDA_THREAD_CACHE_PLACES];

@@ -10,6 +10,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "cuda/client/capture_state.h"
 #include "cuda/client/captured_copy.h"
 #include "cuda/client/client.h"
@@ -22,6 +24,7 @@
 #include "proto/cuda-client.h"
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
+#include "remote/transport/team.h"
 
 enum { CHUNK = 8 * 1024 * 1024 };
 
@@ -128,15 +131,18 @@ static struct ath_wire_bytes chunk_at(const void *source, size_t offset, size_t 
     return (struct ath_wire_bytes){ (const uint8_t *)source + offset, length };
 }
 
-/* Searches a part of a copy, with the rest of a word that begins in it. */
-static CUresult open_pointers_at(const void *source, size_t offset, size_t length, size_t all,
-                                 uint64_t to)
+/* The search in a part of a copy, with the rest of a word that begins in it. */
+static struct ath_cuda_pointer_search search_of(const void *source, size_t offset, size_t all,
+                                                uint64_t to)
 {
-    const size_t rest = sizeof(uint64_t) - 1, left = all - offset - length;
-    return ath_cuda_host_open_pointers((const uint8_t *)source + offset,
-                                       length + (left < rest ? left : rest), to + offset);
+    const size_t rest = sizeof(uint64_t) - 1, length = chunk_of(all - offset);
+    const size_t left = all - offset - length;
+    return (struct ath_cuda_pointer_search){ .all = (const uint8_t *)source + offset,
+                                             .length = length + (left < rest ? left : rest),
+                                             .at = to + offset };
 }
 
+/* While a part is sent, helpers search the next one. */
 static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
                           CUstream stream, bool is_asked)
 {
@@ -145,14 +151,17 @@ static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t b
         status = ath_cuda_host_bring(src_host, byte_count, stream);
     if (!status && ath_cuda_staging_take(byte_count))
         return ath_cuda_staged_to(dst_device, src_host, byte_count, stream);
+    struct ath_cuda_pointer_search search = search_of(src_host, 0, byte_count, dst_device);
     for (size_t done = 0, part; !status && done < byte_count; done += part) {
         struct ath_cuda_exchange exchange;
         part = chunk_of(byte_count - done);
-        status = open_pointers_at(src_host, done, part, byte_count, dst_device);
+        status = ath_cuda_pointer_search_end(&search);
         if (!status)
             status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyHtoDAsync_v2);
         if (status)
             break;
+        search = search_of(src_host, done + part, byte_count, dst_device);
+        ath_cuda_pointer_search_begin(&search);
         struct ath_cuda_wire_memcpy_hto_d_async_v2_builder call =
             ath_cuda_wire_call_init_memcpy_hto_d_async_v2(exchange.call);
         ath_cuda_wire_memcpy_hto_d_async_v2_set_dst_device(
@@ -167,6 +176,8 @@ static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t b
             ath_cuda_stream_goes_on(&exchange, stream, false);
         status = ath_cuda_end(&exchange, status);
     }
+    if (search.is_begun) /* the copy has failed */
+        ath_cuda_pointer_search_end(&search);
     if (!is_captured(stream, status))
         return status;
     CUDA_MEMCPY3D_PEER row = ath_cuda_box_from_host(src_host, byte_count);
@@ -183,8 +194,9 @@ static CUresult to_array(CUarray dst_array, size_t dst_offset, const void *src_h
         status = ath_cuda_deferred_copies_await(src_host, byte_count);
     for (size_t done = 0, part; !status && done < byte_count; done += part) {
         struct ath_cuda_exchange exchange;
+        struct ath_cuda_pointer_search search = search_of(src_host, done, byte_count, dst_offset);
         part = chunk_of(byte_count - done);
-        status = open_pointers_at(src_host, done, part, byte_count, dst_offset);
+        status = ath_cuda_pointer_search_end(&search);
         if (!status)
             status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyHtoAAsync_v2);
         if (status)
@@ -264,6 +276,41 @@ static CUresult take_data(void *to, size_t length, struct ath_wire_bytes data)
     return CUDA_SUCCESS;
 }
 
+/* Data of an answer that helpers copy to the program's memory while the next answer comes. */
+struct landing {
+    uint8_t *to;
+    const uint8_t *from;
+    bool is_begun;
+};
+
+static void land_share(void *job, size_t begin, size_t end)
+{
+    const struct landing *landing = job;
+    memcpy(landing->to + begin, landing->from + begin, end - begin);
+}
+
+static void land(struct landing *landing)
+{
+    if (landing->is_begun)
+        ath_team_finish(ath_cuda_helpers());
+    landing->is_begun = false;
+}
+
+/* As take_data(). If helpers copy, the thread keeps the answer aside until they have ended. */
+static CUresult land_data(struct landing *landing, struct ath_cuda_thread *thread, void *to,
+                          size_t length, struct ath_wire_bytes data)
+{
+    *landing = (struct landing){ to, data.data, false };
+    if (data.length == length)
+        landing->is_begun = ath_team_begin(ath_cuda_helpers(), length, land_share, landing);
+    if (!landing->is_begun)
+        return take_data(to, length, data);
+    const struct ath_frame answer = thread->answer;
+    thread->answer = thread->landing;
+    thread->landing = answer;
+    return CUDA_SUCCESS;
+}
+
 /* A part of a copy from the GPU that was requested. */
 struct asked {
     struct ath_cuda_exchange exchange;
@@ -288,14 +335,19 @@ static CUresult ask_for(struct asked *asked, CUdeviceptr src_device, CUstream st
     return status ? ath_cuda_end(exchange, status) : CUDA_SUCCESS;
 }
 
-static CUresult take_asked(struct asked *asked, void *dst_host, CUstream stream)
+static CUresult take_asked(struct asked *asked, void *dst_host, CUstream stream,
+                           struct landing *landing, bool is_last)
 {
     struct ath_cuda_exchange *exchange = &asked->exchange;
+    void *to = (uint8_t *)dst_host + asked->offset;
     CUresult status = ath_cuda_ask_end(exchange);
-    if (!status)
-        status = take_data((uint8_t *)dst_host + asked->offset, asked->length,
-                           ath_cuda_wire_memcpy_dto_h_async_v2_result_data(
-                               ath_cuda_wire_answer_memcpy_dto_h_async_v2(exchange->answer)));
+    land(landing);
+    if (!status) {
+        struct ath_wire_bytes data = ath_cuda_wire_memcpy_dto_h_async_v2_result_data(
+            ath_cuda_wire_answer_memcpy_dto_h_async_v2(exchange->answer));
+        status = is_last ? take_data(to, asked->length, data)
+                         : land_data(landing, exchange->thread, to, asked->length, data);
+    }
     if (!status)
         ath_cuda_stream_rests(exchange, stream);
     return ath_cuda_end(exchange, status);
@@ -307,6 +359,7 @@ static CUresult from_memory(void *dst_host, CUdeviceptr src_device, size_t byte_
 {
     enum { AHEAD = 3 };
     struct asked asked[AHEAD];
+    struct landing landing = { .is_begun = false };
     size_t begun = 0, offset = 0, ahead = ath_is_off(ATH_SWITCH_AHEAD) ? 1 : AHEAD;
     CUresult status = check_target(dst_host, byte_count, stream);
     if (!status)
@@ -323,10 +376,12 @@ static CUresult from_memory(void *dst_host, CUdeviceptr src_device, size_t byte_
             begun += !status;
         }
         if (ended < begun) {
-            CUresult taken = take_asked(&asked[ended % AHEAD], dst_host, stream);
+            CUresult taken =
+                take_asked(&asked[ended % AHEAD], dst_host, stream, &landing, ended + 1 == begun);
             status = status ? status : taken;
         }
     }
+    land(&landing);
     if (!is_captured(stream, status))
         return status;
     CUDA_MEMCPY3D_PEER row = ath_cuda_box_to_host(dst_host, byte_count);

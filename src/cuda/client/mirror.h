@@ -21,6 +21,7 @@
  * thread.
  */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -122,6 +123,26 @@ CUresult ath_cuda_host_open_as_asked(const void *address);
 /* Opens the memory of each address in bytes that kernels can read. at: the address of the first
  * byte for kernels, of which only the alignment counts: addresses lie at multiples of eight. */
 CUresult ath_cuda_host_open_pointers(const void *bytes, size_t length, uint64_t at);
+
+/* The same search, which helper threads may begin while the caller does something else. */
+enum { ATH_CUDA_WORD_RANGES = 2 };
+struct ath_cuda_pointer_search {
+    const void *all; /* as above */
+    size_t length;
+    uint64_t at;
+    bool is_begun; /* helpers search: */
+    const uint8_t *bytes;
+    struct ath_cuda_word_range {
+        uint64_t first, span;
+    } ranges[ATH_CUDA_WORD_RANGES]; /* for these addresses, as they were when the search began */
+    atomic_bool may_find;
+};
+
+/* Begins a search if helpers are free. The search must stay where it is, and must be ended. */
+void ath_cuda_pointer_search_begin(struct ath_cuda_pointer_search *search);
+
+/* Searches, if helpers have not, and opens memory. A search ends once. */
+CUresult ath_cuda_pointer_search_end(struct ath_cuda_pointer_search *search);
 
 /* Push before a call of a method, and pull after one that succeeded. */
 CUresult ath_cuda_mirror_push(enum ath_cuda_method method);

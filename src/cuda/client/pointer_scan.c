@@ -14,12 +14,7 @@
 
 enum { WORD = sizeof(uint64_t), PIECE = 4096, LARGE = 512 * 1024 };
 
-/* A range as it was when the search began. */
-struct range {
-    uint64_t first, span;
-};
-
-static bool is_in(struct range range, uint64_t word)
+static bool is_in(struct ath_cuda_word_range range, uint64_t word)
 {
     return word - range.first < range.span;
 }
@@ -37,7 +32,7 @@ typedef int32_t outcomes __attribute__((vector_size(2 * WORD)));
 
 /* Whether a piece may have an address: looks at the upper halves of words only, and has no branch
  * for each word, so that large copies lose little time. Few data have such upper halves. */
-static bool may_have_any(struct range range, const uint8_t *bytes, size_t length)
+static bool may_have_any(struct ath_cuda_word_range range, const uint8_t *bytes, size_t length)
 {
     enum { UPPER = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
     const uint32_t first = (uint32_t)(range.first >> 32);
@@ -53,34 +48,53 @@ static bool may_have_any(struct range range, const uint8_t *bytes, size_t length
            (i + WORD <= length && is_in(range, word_at(bytes + i)));
 }
 
-struct search {
-    struct range range;
-    const uint8_t *bytes;
-    atomic_bool may_find;
-};
+static struct ath_cuda_word_range closed_range(int which)
+{
+    const uint64_t first = ath_cuda_mirrors.closed[which].first;
+    const uint64_t end = ath_cuda_mirrors.closed[which].end;
+    return (struct ath_cuda_word_range){ first, end > first ? end - first : 0 };
+}
+
+static void take_ranges(struct ath_cuda_pointer_search *search, const uint8_t *bytes)
+{
+    for (int i = 0; i < ATH_CUDA_WORD_RANGES; i++)
+        search->ranges[i] = closed_range(i);
+    search->bytes = bytes;
+    search->may_find = false;
+}
+
+static bool has_ranges(const struct ath_cuda_pointer_search *search)
+{
+    return search->ranges[0].span || search->ranges[1].span;
+}
 
 static void search_share(void *job, size_t begin, size_t end)
 {
-    struct search *search = job;
+    struct ath_cuda_pointer_search *search = job;
     for (size_t at = begin, length; at < end && !search->may_find; at += length) {
         length = end - at < PIECE ? end - at : PIECE;
-        if (may_have_any(search->range, search->bytes + at, length))
-            search->may_find = true;
+        for (int i = 0; i < ATH_CUDA_WORD_RANGES; i++)
+            if (search->ranges[i].span &&
+                may_have_any(search->ranges[i], search->bytes + at, length))
+                search->may_find = true;
     }
 }
 
 /* One processor reads large memory more slowly than several connections send it. */
-static bool is_large_without(struct range range, const uint8_t *bytes, size_t length)
+static bool is_large_without(const uint8_t *bytes, size_t length)
 {
-    struct search search = { .range = range, .bytes = bytes };
+    struct ath_cuda_pointer_search search;
     if (length < LARGE)
         return false;
-    ath_team_divide(ath_cuda_helpers(), length, search_share, &search);
+    take_ranges(&search, bytes);
+    if (has_ranges(&search))
+        ath_team_divide(ath_cuda_helpers(), length, search_share, &search);
     return !search.may_find;
 }
 
 /* Finds the next word that is in a range, from *at on. Returns false if there is none. */
-static bool next_in(struct range range, const uint8_t *bytes, size_t length, size_t *at)
+static bool next_in(struct ath_cuda_word_range range, const uint8_t *bytes, size_t length,
+                    size_t *at)
 {
     while (*at + WORD <= length) {
         size_t end = length - *at < PIECE ? length : *at + PIECE;
@@ -99,13 +113,12 @@ static CUresult each_address(const uint8_t *bytes, size_t length,
                              CUresult (*take)(uint64_t address))
 {
     CUresult status = CUDA_SUCCESS;
-    for (int i = 0; i < 2; i++) {
-        const uint64_t first = ath_cuda_mirrors.closed[i].first;
-        const uint64_t end = ath_cuda_mirrors.closed[i].end;
-        const struct range range = { first, end > first ? end - first : 0 };
-        if (!range.span || is_large_without(range, bytes, length))
-            continue;
-        for (size_t at = 0; !status && next_in(range, bytes, length, &at); at += WORD) {
+    if (is_large_without(bytes, length))
+        return CUDA_SUCCESS;
+    for (int i = 0; i < ATH_CUDA_WORD_RANGES; i++) {
+        const struct ath_cuda_word_range range = closed_range(i);
+        for (size_t at = 0; range.span && !status && next_in(range, bytes, length, &at);
+             at += WORD) {
             uint64_t word = word_at(bytes + at);
             status = take(word);
             if (!status)
@@ -126,6 +139,32 @@ CUresult ath_cuda_host_open_pointers(const void *bytes, size_t length, uint64_t 
     return skipped < length
                ? each_address((const uint8_t *)bytes + skipped, length - skipped, open_at)
                : CUDA_SUCCESS;
+}
+
+/* ---- a search beside other work ---- */
+
+void ath_cuda_pointer_search_begin(struct ath_cuda_pointer_search *search)
+{
+    size_t skipped = (size_t)(-search->at % WORD);
+    if (search->length < LARGE)
+        return;
+    take_ranges(search, (const uint8_t *)search->all + skipped);
+    search->is_begun =
+        has_ranges(search) &&
+        ath_team_begin(ath_cuda_helpers(), search->length - skipped, search_share, search);
+}
+
+CUresult ath_cuda_pointer_search_end(struct ath_cuda_pointer_search *search)
+{
+    const size_t length = search->length;
+    search->length = 0;
+    if (search->is_begun) {
+        ath_team_finish(ath_cuda_helpers());
+        search->is_begun = false;
+        if (!search->may_find)
+            return CUDA_SUCCESS;
+    }
+    return ath_cuda_host_open_pointers(search->all, length, search->at);
 }
 
 /* ---- in mirrors ---- */

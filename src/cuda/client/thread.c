@@ -57,6 +57,7 @@ static void free_thread(void *memory)
     give_number(thread->id);
     ath_wire_builder_free(&thread->builder);
     ath_frame_free(&thread->answer);
+    ath_frame_free(&thread->landing);
     free(thread->contexts);
     free(thread);
     ath_cuda_known_thread = NULL;

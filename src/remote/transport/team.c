@@ -40,10 +40,15 @@ struct ath_team {
     atomic_bool is_over;
     _Atomic uint32_t patience_us;
     size_t parts, helpers; /* the wanted number; the number that exists */
-    bool has_begun;
+    bool has_started;
     size_t job_parts;
     void (*do_part)(void *job, size_t part);
     void *job;
+    struct shares {
+        size_t bytes, share;
+        void (*do_share)(void *job, size_t begin, size_t end);
+        void *job;
+    } aside; /* of a job that the helpers do alone */
     struct helper items[ATH_TEAM_MAX - 1];
 };
 
@@ -84,7 +89,7 @@ static void *help(void *argument)
 static void start_threads(struct ath_team *team)
 {
     sigset_t all, old;
-    team->has_begun = true;
+    team->has_started = true;
     team->patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -106,22 +111,34 @@ static void next_round(struct ath_team *team)
     pthread_mutex_unlock(&team->lock);
 }
 
-static void do_together(struct ath_team *team, size_t parts,
-                        void (*do_part)(void *job, size_t part), void *job)
+/* Gives the helpers their parts of a job. The caller has the turn. */
+static void give_parts(struct ath_team *team, size_t parts, void (*do_part)(void *job, size_t part),
+                       void *job)
 {
-    if (!team->has_begun)
-        start_threads(team);
     team->job_parts = parts;
     team->do_part = do_part;
     team->job = job;
     team->left = (unsigned int)team->helpers;
     if (team->helpers)
         next_round(team);
+}
+
+static void await_helpers(struct ath_team *team)
+{
+    for (unsigned int left; (left = team->left);)
+        await_change(team, &team->left, left, &team->done);
+}
+
+static void do_together(struct ath_team *team, size_t parts,
+                        void (*do_part)(void *job, size_t part), void *job)
+{
+    if (!team->has_started)
+        start_threads(team);
+    give_parts(team, parts, do_part, job);
     do_part(job, 0);
     for (size_t i = team->helpers + 1; i < parts; i++)
         do_part(job, i);
-    for (unsigned int left; (left = team->left);)
-        await_change(team, &team->left, left, &team->done);
+    await_helpers(team);
 }
 
 void ath_team_do(struct ath_team *team, size_t parts, void (*do_part)(void *job, size_t part),
@@ -174,11 +191,12 @@ void ath_team_free(struct ath_team *team)
 
 /* ---- memory, by shares of whole strides ---- */
 
-struct shares {
-    size_t bytes, share;
-    void (*do_share)(void *job, size_t begin, size_t end);
-    void *job;
-};
+static struct shares shares_of(size_t parts, size_t bytes,
+                               void (*do_share)(void *job, size_t begin, size_t end), void *job)
+{
+    size_t round = parts * ATH_TEAM_STRIDE, strides = (bytes + round - 1) / round;
+    return (struct shares){ bytes, strides * ATH_TEAM_STRIDE, do_share, job };
+}
 
 static void do_one_share(void *job, size_t part)
 {
@@ -192,9 +210,36 @@ void ath_team_divide(struct ath_team *team, size_t bytes,
                      void (*do_share)(void *job, size_t begin, size_t end), void *job)
 {
     size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
-    size_t round = parts * ATH_TEAM_STRIDE, strides = (bytes + round - 1) / round;
-    struct shares shares = { bytes, strides * ATH_TEAM_STRIDE, do_share, job };
+    struct shares shares = shares_of(parts, bytes, do_share, job);
     ath_team_do(team, parts, do_one_share, &shares);
+}
+
+/* The caller would have part 0. */
+static void do_share_aside(void *job, size_t part)
+{
+    do_one_share(job, part - 1);
+}
+
+bool ath_team_begin(struct ath_team *team, size_t bytes,
+                    void (*do_share)(void *job, size_t begin, size_t end), void *job)
+{
+    if (!team || bytes < LEAST_BYTES || pthread_mutex_trylock(&team->turn))
+        return false;
+    if (!team->has_started)
+        start_threads(team);
+    if (!team->helpers) {
+        pthread_mutex_unlock(&team->turn);
+        return false;
+    }
+    team->aside = shares_of(team->helpers, bytes, do_share, job);
+    give_parts(team, 1 + team->helpers, do_share_aside, &team->aside);
+    return true;
+}
+
+void ath_team_finish(struct ath_team *team)
+{
+    await_helpers(team);
+    pthread_mutex_unlock(&team->turn);
 }
 
 struct copy {

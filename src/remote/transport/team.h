@@ -8,6 +8,7 @@
  * they run one after the other.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { ATH_TEAM_MAX = 10 };
@@ -37,6 +38,13 @@ void ath_team_do(struct ath_team *team, size_t parts, void (*do_part)(void *job,
 enum { ATH_TEAM_STRIDE = 64 * 1024 };
 void ath_team_divide(struct ath_team *team, size_t bytes,
                      void (*do_share)(void *job, size_t begin, size_t end), void *job);
+
+/* The same, but the other threads do all shares while the caller goes on. The caller must call
+ * ath_team_finish(), which waits for them; job must last until then. Returns false if nothing was
+ * begun: there are no other threads, they are busy, or the memory is small. */
+bool ath_team_begin(struct ath_team *team, size_t bytes,
+                    void (*do_share)(void *job, size_t begin, size_t end), void *job);
+void ath_team_finish(struct ath_team *team);
 
 /* As memcpy(); large copies are done by the team. */
 void ath_team_copy(struct ath_team *team, void *to, const void *from, size_t bytes);
