@@ -28,10 +28,12 @@ libaitherion_a_SOURCES += \
 	src/cuda/server/call_answer.c src/cuda/server/call_answer.h \
 	src/cuda/server/call_counts.h \
 	src/cuda/server/call_head.c src/cuda/server/call_head.h \
+	src/cuda/server/call_rooms.c src/cuda/server/call_rooms.h \
 	src/cuda/server/call_threads.c src/cuda/server/call_threads.h \
 	src/cuda/server/capture_threads.c src/cuda/server/capture_threads.h \
 	src/cuda/server/code_image.c src/cuda/server/code_image.h \
 	src/cuda/server/copy.c \
+	src/cuda/server/copy_source.c src/cuda/server/copy_source.h \
 	src/cuda/server/current_context.c src/cuda/server/current_context.h \
 	src/cuda/server/deferred_copy.c src/cuda/server/deferred_copy.h \
 	src/cuda/server/handle_conversion.c src/cuda/server/handle_conversion.h \
@@ -49,6 +51,7 @@ libaitherion_a_SOURCES += \
 	src/cuda/server/module.c \
 	src/cuda/server/object_table.c src/cuda/server/object_table.h \
 	src/cuda/server/pinned_memory.c \
+	src/cuda/server/pinned_room.c src/cuda/server/pinned_room.h \
 	src/cuda/server/region.h \
 	src/cuda/server/regions.c src/cuda/server/regions.h \
 	src/cuda/server/served_call.h \

@@ -729,19 +729,20 @@ static CUresult copy_piece(CUdeviceptr to, const void *from, size_t bytes, bool 
 }
 
 /* Copies of pageable memory behind what is to come; the memory is used again at once. */
-static void step_behind(const char *words)
+static void step_behind(const char *words) /* PIECES BYTES */
 {
-    enum { PIECES = 16, BYTES = 8192 };
-    static unsigned char piece[BYTES], got[PIECES][BYTES];
+    char *rest;
+    size_t pieces = strtoul(words, &rest, 10), bytes = strtoul(rest, NULL, 10);
+    unsigned char *piece = malloc(bytes), *got = calloc(pieces, bytes);
     CUdeviceptr p = 0, gate = 0;
     CUstream stream = NULL, other = NULL;
     bool is_right = true;
-    (void)words;
-    CUresult status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    CUresult status =
+        piece && got ? cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) : CUDA_ERROR_OUT_OF_MEMORY;
     if (!status)
         status = cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
     if (!status)
-        status = cuMemAlloc_v2(&p, sizeof got);
+        status = cuMemAlloc_v2(&p, pieces * bytes);
     if (!status)
         status = cuMemAlloc_v2(&gate, sizeof(int));
     if (!status)
@@ -750,19 +751,22 @@ static void step_behind(const char *words)
         status = cuStreamSynchronize(NULL); /* which the other two do not wait for */
     if (!status)
         status = cuStreamWaitValue32_v2(stream, gate, 1, CU_STREAM_WAIT_VALUE_EQ);
-    for (size_t i = 0; i < PIECES && !status; i++) {
-        memset(piece, (int)i + 1, sizeof piece);
-        status = copy_piece(p + i * BYTES, piece, sizeof piece, i % 2, stream);
+    for (size_t i = 0; i < pieces && !status; i++) {
+        memset(piece, (int)i + 1, bytes);
+        status = copy_piece(p + i * bytes, piece, bytes, i % 2, stream);
     }
     if (!status)
         status = cuStreamWriteValue32_v2(other, gate, 1, 0);
     if (!status)
         status = cuStreamSynchronize(stream);
     if (!status)
-        status = cuMemcpyDtoH_v2(got, p, sizeof got);
-    for (size_t i = 0; i < sizeof got; i++)
-        is_right = is_right && got[i / BYTES][i % BYTES] == i / BYTES + 1;
+        status = cuMemcpyDtoH_v2(got, p, pieces * bytes);
+    for (size_t i = 0; !status && i < pieces * bytes; i++)
+        is_right = is_right && got[i] == i / bytes + 1;
     printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
+    cuMemFree_v2(p);
+    free(piece);
+    free(got);
 }
 
 /* A pattern goes to the GPU, and comes back so many times; each copy is waited for. */

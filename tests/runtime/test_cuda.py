@@ -66,7 +66,16 @@ class Working(Base):
 
     def test_data_that_the_driver_reads_late_still_exists(self):
         for _, _, program in self.both(copies="late"):
-            self.assertEqual(program.do("behind"), f"{GOOD} right")
+            self.assertEqual(program.do("behind 16 8192"), f"{GOOD} right")
+
+    @pins_memory
+    def test_large_data_that_the_gpu_reads_late_still_exist(self):
+        """The server receives them in a few pinned rooms, which the GPU still reads when the next data come. The second time all of
+        the rooms are known to the driver."""
+        for copies in "", "late":
+            for transport, _, program in self.both(memory="256M", copies=copies):
+                for _ in range(2):
+                    self.assertEqual(program.do(f"behind 17 {6 * MIB + 8}"), f"{GOOD} right", (copies, transport))
 
     def test_many_threads(self):
         for _, _, program in self.both():

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/unknown.h"
+#include "cuda/server/call_rooms.h"
 #include "cuda/server/deferred_copy.h"
 #include "cuda/server/kernel_output.h"
 #include "cuda/server/regions.h"
@@ -164,7 +165,8 @@ struct ath_call_thread ath_call_thread_make(const struct ath_answer_writer *writ
 
 void ath_call_thread_free(struct ath_call_thread *thread)
 {
-    ath_frame_free(&thread->frame);
+    ath_call_room_free_frame(&thread->frame);
+    ath_call_room_put(thread->worker.pinned);
     ath_wire_builder_free(&thread->builder);
     free(thread->worker.room);
 }
@@ -172,11 +174,13 @@ void ath_call_thread_free(struct ath_call_thread *thread)
 void ath_call_thread_rest(struct ath_call_thread *thread)
 {
     if (thread->frame.capacity > KEPT_BYTES)
-        ath_frame_free(&thread->frame);
+        ath_call_room_free_frame(&thread->frame);
     if (thread->builder.capacity * ATH_WIRE_WORD > KEPT_BYTES) {
         ath_wire_builder_free(&thread->builder);
         thread->builder.max_bytes = ATH_CALL_MAX;
     }
+    ath_call_room_put(thread->worker.pinned);
+    thread->worker.pinned = NULL;
     if (thread->worker.room_bytes > ROOM_BYTES) {
         free(thread->worker.room);
         thread->worker.room = NULL;

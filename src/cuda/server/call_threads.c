@@ -28,6 +28,7 @@
 #include "base/host_budget.h"
 #include "cuda/server/call_answer.h"
 #include "cuda/server/call_head.h"
+#include "cuda/server/call_rooms.h"
 #include "cuda/server/capture_threads.h"
 #include "remote/switches.h"
 #include "remote/transport/poll_briefly.h"
@@ -73,7 +74,7 @@ struct turns {
     _Atomic uint32_t patience_us[2]; /* by enum ath_stream_wait */
     struct queued *queue, **last;
     size_t queued_bytes;
-    struct ath_frame spares[SPARES]; /* memory of large frames, for the next ones */
+    struct ath_frame spares[SPARES]; /* memory of frames too large for rooms, for the next ones */
     struct in_order in_order;
     struct ath_answer_writer writer;
     struct ath_capture_threads captures;
@@ -272,9 +273,9 @@ static void serve_queued(struct turns *turns, struct ath_call_thread *thread)
     } else {
         serve_in_order(turns, thread, &queued->head, &queued->frame, false);
     }
-    if (ath_call_is_large(queued->frame.length))
+    if (ath_call_is_large(queued->frame.length) && !ath_call_room_of(queued->frame.bytes))
         swap_spare(turns, &queued->frame, false);
-    ath_frame_free(&queued->frame);
+    ath_call_room_free_frame(&queued->frame);
     free(queued);
 }
 
@@ -284,7 +285,12 @@ static void read_call(struct turns *turns, struct ath_call_thread *thread,
                       struct ath_call_head *out)
 {
     struct ath_calls *calls = turns->calls;
-    int status = ath_stream_read_frame(calls->stream, ATH_CALL_MAX, &thread->frame);
+    size_t length;
+    int status = ath_stream_read_head(calls->stream, ATH_CALL_MAX, &length);
+    if (!status) {
+        ath_call_room_lay(&thread->frame, length);
+        status = ath_stream_read_rest(calls->stream, length, &thread->frame);
+    }
     if (!status && !ath_call_head_read(&thread->frame, out))
         status = -EBADMSG;
     if (status)

@@ -108,9 +108,11 @@ static void move_answer(struct ath_call_thread *to, struct ath_call_thread *from
     to->builder = from->builder;
     to->worker.room = from->worker.room;
     to->worker.room_bytes = from->worker.room_bytes;
+    to->worker.pinned = from->worker.pinned;
     from->builder = old.builder;
     from->worker.room = old.worker.room;
     from->worker.room_bytes = old.worker.room_bytes;
+    from->worker.pinned = old.worker.pinned;
 }
 
 /* Has the thread that captures serve a call, and waits for it: the call has its place in the order

@@ -1,11 +1,11 @@
 /* The server's side of copies from and to the program's memory. */
 #include "config.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/common/copy_box.h"
+#include "cuda/server/call_rooms.h"
+#include "cuda/server/copy_source.h"
 #include "cuda/server/deferred_copy.h"
 #include "cuda/server/regions.h"
 #include "cuda/server/served_call.h"
@@ -37,81 +37,12 @@ static void wait_for(struct ath_cuda_served *served, CUstream stream)
         served->status = served->driver->cuStreamSynchronize(stream);
 }
 
-/*
- * Most drivers stage pageable memory, so its data are copied when the function returns. A driver
- * whose GPU walks the host's page tables may read later, when the copy's turn comes ("might be
- * synchronous with respect to host": docs.nvidia.com/cuda/cuda-driver-api, "API synchronization
- * behavior"). All devices of a host are alike in this.
- */
-static bool reads_late(const struct ath_cuda_driver *driver)
-{
-    enum { UNKNOWN, NO, YES };
-    static atomic_int known; /* a process has one driver */
-    int value = 0;
-    if (known == UNKNOWN) {
-        if (driver->cuDeviceGetAttribute)
-            driver->cuDeviceGetAttribute(
-                &value, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0);
-        known = value ? YES : NO;
-    }
-    return known == YES;
-}
-
 /* Whether the client waits for a copy in the legacy stream. Such a copy is made by a function that
  * waits: while another stream captures, driver 580 may forbid a wait for the legacy stream, but not
  * a copy that waits. */
 static bool is_waited(const struct ath_cuda_served *served, CUstream stream)
 {
     return !stream && ath_cuda_wire_call_is_asked(served->call);
-}
-
-/* Data of a call that a copy may still read, kept until its turn has passed. */
-struct kept {
-    size_t length;
-    uint8_t bytes[];
-};
-
-static atomic_size_t kept_bytes;
-
-static void kept_free(void *memory)
-{
-    struct kept *kept = memory;
-    kept_bytes -= kept->length;
-    free(kept);
-}
-
-/* Returns data that the driver may read after its call, which copy_is_asked() follows: the call's
- * own data if the driver waits or does not read late. Returns NULL and sets the status on failure.
- */
-static const void *keep(struct ath_cuda_served *served, struct ath_wire_bytes data, bool is_waited,
-                        struct kept **out)
-{
-    if (is_waited || !reads_late(served->driver))
-        return data.data;
-    struct kept *kept = malloc(sizeof *kept + data.length);
-    if (!kept) {
-        served->status = CUDA_ERROR_OUT_OF_MEMORY;
-        return NULL;
-    }
-    kept->length = data.length;
-    memcpy(kept->bytes, data.data, data.length);
-    kept_bytes += data.length;
-    *out = kept;
-    return kept->bytes;
-}
-
-/* Called after the driver. Frees the data at once if much is kept already, or if no copy needs it.
- *  */
-static void copy_is_asked(struct ath_cuda_served *served, struct kept *kept, CUstream stream)
-{
-    enum { MOST = 64 * 1024 * 1024 };
-    const struct ath_cuda_driver *driver = served->session->ungated;
-    if (!kept || (!served->status && kept_bytes <= MOST && driver->cuLaunchHostFunc &&
-                  !driver->cuLaunchHostFunc(stream, kept_free, kept)))
-        return;
-    if (!served->status && served->driver->cuStreamSynchronize)
-        wait_for(served, stream);
-    kept_free(kept);
 }
 
 /* Returns where the client's host memory is in this process. Returns NULL and sets the status if
@@ -151,13 +82,12 @@ void ath_cuda_serve_cuMemcpyHtoDAsync_v2(struct ath_cuda_served *served)
             copy_to_memory(served, target, here, (size_t)bytes, stream);
         return;
     }
-    struct kept *kept = NULL;
-    const void *from = ath_cuda_refused(served) || is_capturing(served, stream)
-                           ? NULL
-                           : keep(served, source, is_waited(served, stream), &kept);
-    if (from)
-        copy_to_memory(served, target, from, source.length, stream);
-    copy_is_asked(served, kept, stream);
+    struct ath_copy_source from = { .bytes = NULL };
+    if (!ath_cuda_refused(served) && !is_capturing(served, stream))
+        from = ath_copy_source_take(served, source, is_waited(served, stream));
+    if (from.bytes)
+        copy_to_memory(served, target, from.bytes, source.length, stream);
+    ath_copy_source_leave(served, &from, stream);
 }
 
 void ath_cuda_serve_cuMemcpyHtoAAsync_v2(struct ath_cuda_served *served)
@@ -171,17 +101,17 @@ void ath_cuda_serve_cuMemcpyHtoAAsync_v2(struct ath_cuda_served *served)
     CUstream stream =
         ath_cuda_stream_of(&served->side, ath_cuda_wire_memcpy_hto_a_async_v2_stream(call));
     struct ath_wire_bytes source = ath_cuda_wire_memcpy_hto_a_async_v2_source(call);
-    struct kept *kept = NULL;
-    const void *from = ath_cuda_refused(served) || is_capturing(served, stream)
-                           ? NULL
-                           : keep(served, source, is_waited(served, stream), &kept);
+    struct ath_copy_source from = { .bytes = NULL };
+    if (!ath_cuda_refused(served) && !is_capturing(served, stream))
+        from = ath_copy_source_take(served, source, is_waited(served, stream));
     size_t offset = ath_cuda_wire_memcpy_hto_a_async_v2_dst_offset(call);
-    if (from)
+    if (from.bytes)
         served->status =
             is_waited(served, stream)
-                ? served->driver->cuMemcpyHtoA_v2(target, offset, from, source.length)
-                : served->driver->cuMemcpyHtoAAsync_v2(target, offset, from, source.length, stream);
-    copy_is_asked(served, kept, stream);
+                ? served->driver->cuMemcpyHtoA_v2(target, offset, from.bytes, source.length)
+                : served->driver->cuMemcpyHtoAAsync_v2(target, offset, from.bytes, source.length,
+                                                       stream);
+    ath_copy_source_leave(served, &from, stream);
 }
 
 static void copy_from_memory(struct ath_cuda_served *served, void *to, CUdeviceptr from,
@@ -222,7 +152,9 @@ void ath_cuda_serve_cuMemcpyDtoHAsync_v2(struct ath_cuda_served *served)
     copy_from_memory(served, room, source, (size_t)bytes, stream);
     if (!is_waited(served, stream))
         wait_for(served, stream);
-    if (!served->status)
+    if (served->status)
+        ath_call_room_leave(room, served, stream);
+    else
         ath_cuda_wire_memcpy_dto_h_async_v2_result_set_data(
             ath_cuda_wire_answer_init_memcpy_dto_h_async_v2(served->answer),
             (struct ath_wire_bytes){ room, (size_t)bytes });
@@ -442,7 +374,7 @@ static bool measure(const CUDA_MEMCPY3D_PEER *copy, uint64_t *out)
 /* Makes the host memory of a copy this call's memory, without gaps between rows. */
 static bool take_rows(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy,
                       struct ath_wire_bytes source, uint64_t bytes, void **out_room,
-                      struct kept **out_kept)
+                      struct ath_copy_source *out_source)
 {
     bool is_given = copy->srcMemoryType == CU_MEMORYTYPE_HOST && !copy->srcHost;
     bool is_taken = copy->dstMemoryType == CU_MEMORYTYPE_HOST && !copy->dstHost;
@@ -451,7 +383,8 @@ static bool take_rows(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy,
     if (!is_right)
         return false;
     if (is_given) {
-        copy->srcHost = keep(served, source, false, out_kept);
+        *out_source = ath_copy_source_take(served, source, false);
+        copy->srcHost = out_source->bytes;
         copy->srcXInBytes = copy->srcY = copy->srcZ = copy->srcLOD = 0;
         copy->srcPitch = copy->WidthInBytes;
         copy->srcHeight = copy->Height;
@@ -484,18 +417,18 @@ void ath_cuda_serve_athHostCopy(struct ath_cuda_served *served)
     CUDA_MEMCPY3D_PEER copy;
     uint64_t bytes;
     void *room = NULL;
-    struct kept *kept = NULL;
+    struct ath_copy_source source = { .bytes = NULL };
     ath_cuda_get_memcpy3d_peer(&served->side, &copy, ath_cuda_wire_host_copy_copy(call));
     if (ath_cuda_refused(served) || is_capturing(served, stream))
         return;
     if (!measure(&copy, &bytes) ||
-        !take_rows(served, &copy, ath_cuda_wire_host_copy_source(call), bytes, &room, &kept)) {
+        !take_rows(served, &copy, ath_cuda_wire_host_copy_source(call), bytes, &room, &source)) {
         if (!served->status)
             served->status = CUDA_ERROR_INVALID_VALUE;
         return;
     }
     served->status = copy_rows(served->driver, &copy, stream);
-    copy_is_asked(served, kept, stream);
+    ath_copy_source_leave(served, &source, stream);
     if (room || ath_cuda_wire_call_is_asked(served->call))
         wait_for(served, stream);
     if (!served->status && room)

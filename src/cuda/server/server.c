@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "cuda/common/memory_token.h"
+#include "cuda/server/call_rooms.h"
 #include "cuda/server/code_image.h"
 #include "cuda/server/current_context.h"
 #include "cuda/server/handle_conversion.h"
@@ -220,12 +221,29 @@ static CUresult settle(struct ath_cuda_session *session, int method, bool is_ask
     return status;
 }
 
+/* Returns pinned memory for large data; NULL if there is none. */
+static void *pinned_room(const struct ath_cuda_served *served, size_t bytes)
+{
+    struct ath_cuda_worker *worker = served->worker;
+    ath_call_room_put(worker->pinned);
+    worker->pinned = ath_call_room_take(bytes);
+    if (!worker->pinned)
+        return NULL;
+    ath_call_room_pin(worker->pinned, served);
+    return worker->pinned->memory;
+}
+
 void *ath_cuda_answer_room(struct ath_cuda_served *served, uint64_t bytes)
 {
     enum { LEAST = 32 * 1024 };
     struct ath_cuda_worker *worker = served->worker;
     if (!worker->may_lend || bytes < LEAST || bytes > ATH_CUDA_ROOM_MAX)
         return ath_cuda_room(&served->side, bytes, 1);
+    void *pinned = pinned_room(served, (size_t)bytes);
+    if (pinned) {
+        ath_wire_lend(served->answer.at.builder, LEAST);
+        return pinned;
+    }
     if (bytes > worker->room_bytes) {
         free(worker->room);
         worker->room = malloc((size_t)bytes);

@@ -27,6 +27,7 @@ struct ath_cuda_image;
 struct ath_cuda_linker;
 struct ath_cuda_callbacks;
 struct ath_cuda_shares;
+struct ath_pinned_room;
 
 /* Memory that the client shared through the transport (ath_cuda_link_ops.share). */
 struct ath_cuda_shared {
@@ -97,6 +98,7 @@ struct ath_cuda_worker {
     bool may_lend;    /* answers may end in lent memory (ath_wire_lend()), which is room */
     uint8_t *room;    /* malloc()ed, for the data of one answer; kept for the next */
     size_t room_bytes;
+    struct ath_pinned_room *pinned; /* the same for large data (call_rooms.h); NULL */
 };
 
 /* Returns memory for the data of a call's answer. If the worker's owner can, the data is sent from

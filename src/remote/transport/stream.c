@@ -47,21 +47,25 @@ static int replace_bytes(struct ath_frame *frame, size_t length)
     return 0;
 }
 
-int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct ath_frame *frame)
+int ath_stream_read_head(struct ath_stream *stream, size_t max_bytes, size_t *out_length)
 {
     uint32_t head[2]; /* number of segments less one, number of words */
     _Static_assert(sizeof head == ATH_FRAME_HEAD, "a frame's head");
 
-    frame->length = 0;
     int status = stream->ops->read(stream, head, sizeof head);
     if (status)
         return status;
     if (head[0])
         return -EBADMSG;
-    size_t length = ATH_FRAME_HEAD + (size_t)le32toh(head[1]) * 8;
-    if (length > max_bytes)
-        return -EMSGSIZE;
-    status = replace_bytes(frame, length);
+    *out_length = ATH_FRAME_HEAD + (size_t)le32toh(head[1]) * 8;
+    return *out_length > max_bytes ? -EMSGSIZE : 0;
+}
+
+int ath_stream_read_rest(struct ath_stream *stream, size_t length, struct ath_frame *frame)
+{
+    const uint32_t head[2] = { 0, htole32((uint32_t)((length - ATH_FRAME_HEAD) / 8)) };
+    frame->length = 0;
+    int status = replace_bytes(frame, length);
     if (status)
         return status;
     memcpy(frame->bytes, head, sizeof head);
@@ -72,6 +76,14 @@ int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct at
         return status == -ENODATA ? -EBADMSG : status;
     frame->length = length;
     return 0;
+}
+
+int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct ath_frame *frame)
+{
+    size_t length;
+    frame->length = 0;
+    int status = ath_stream_read_head(stream, max_bytes, &length);
+    return status ? status : ath_stream_read_rest(stream, length, frame);
 }
 
 int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,

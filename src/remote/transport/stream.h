@@ -94,6 +94,11 @@ unsigned int ath_stream_more_pollers(void);
  * (no frame), -EMSGSIZE (larger than max_bytes), or -ENOMEM. */
 int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct ath_frame *frame);
 
+/* The same in two steps, for a caller that has memory for large frames: the first reads the head,
+ * and returns how many bytes the frame has with it; the second reads the rest. */
+int ath_stream_read_head(struct ath_stream *stream, size_t max_bytes, size_t *out_length);
+int ath_stream_read_rest(struct ath_stream *stream, size_t length, struct ath_frame *frame);
+
 /* Writes one frame. parts are its bytes; the first part has the head. ahead has other frames
  * that go before it, none of them large. Returns as write() does. */
 enum { ATH_FRAME_PARTS = 3 };
