@@ -252,6 +252,21 @@ static void fill_place(const struct ath_kube_cache_node *node, const char *host,
         ath_texts_add(&out->gpus, machine->gpus[verdict->ring[i]].uuid);
 }
 
+/* Whether the share of each GPU that the pod has follows from its ComputeNode. It may have changed
+ * since the reservation. */
+static bool knows_share(const struct ath_kube_cache_pod *pod)
+{
+    const struct ath_kube_node *facts = &pod->node->facts;
+
+    for (size_t i = 0; pod->wish.tflops && i < pod->gpus.count; i++) {
+        size_t gpu = ath_kube_cache_gpu(&facts->machine, pod->gpus.items[i]);
+        if (gpu == facts->machine.gpu_count ||
+            ath_kube_wish_share(&pod->wish, facts->models[gpu]) > 100)
+            return false;
+    }
+    return true;
+}
+
 /* Fills in the GPUs that the pod has. */
 static void fill_place_again(const struct ath_kube_cache_pod *pod, struct ath_kube_place *out)
 {
@@ -292,6 +307,9 @@ static int reserve(struct ath_kube_cache *cache, const char *uid, const char *na
                            pod->state == ATH_KUBE_POD_BOUND ? "is bound" : "is being bound",
                            pod->host);
     if (pod->state == ATH_KUBE_POD_UNSURE && !strcmp(pod->host, name)) {
+        if (!knows_share(pod))
+            return ath_err_set(err, -EBUSY, ATH_E_BUSY,
+                               "the throughput of the pod's GPUs is not known any more");
         fill_place_again(pod, out);
         pod->was_unsure = true;
         ath_kube_cache_set_state(cache, pod, ATH_KUBE_POD_RESERVED);

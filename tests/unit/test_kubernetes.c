@@ -731,6 +731,28 @@ TEST(a_pod_whose_answer_was_lost_goes_to_the_same_gpus_again)
     ck_assert_uint_eq(used(), 1);
 }
 
+TEST(a_pod_with_throughput_is_bound_again_only_if_its_share_is_known)
+{
+    ATH_AUTO(ath_kube_place) first = { 0 }, second = { 0 };
+    struct ath_err err = { 0 };
+    json_t *other = node_json("n", 1, 0, 0, 100);
+    json_t *device =
+        json_array_get(json_object_get(json_object_get(other, "status"), "devices"), 0);
+
+    put(ATH_KUBE_NODES, node_json("n", 1, 0, 0, 100));
+    put(ATH_KUBE_PODS, pod_json("1", "\"aitherion.io/gpu-tflops\":\"156\"", "", NULL));
+    ck_assert_int_eq(ath_kube_cache_reserve(cache, "1", "n", &first, &err), 0);
+    ck_assert_int_eq(first.wish.share_percent, 50);
+    ath_kube_cache_doubt(cache, "1");
+    json_object_set_new(device, "model", json_string("Another GPU"));
+    put(ATH_KUBE_NODES, other);
+    ck_assert_int_eq(ath_kube_cache_reserve(cache, "1", "n", &second, &err), -EBUSY);
+    ck_assert_str_eq(err.message, "the throughput of the pod's GPUs is not known any more");
+    put(ATH_KUBE_NODES, node_json("n", 1, 0, 0, 100));
+    ck_assert_int_eq(ath_kube_cache_reserve(cache, "1", "n", &second, &err), 0);
+    ck_assert_int_eq(second.wish.share_percent, 50);
+}
+
 TEST(a_pod_whose_answer_was_lost_gets_gpus_of_the_same_other_node_again)
 {
     ATH_AUTO(ath_kube_place) place = { 0 };
