@@ -1,6 +1,6 @@
 # CUDA's calls. The server's side is in libaitherion.a; the client's is a shared library of its own, which stands in for the
 # driver's libcuda.so.1 in programs that `aitherion run` starts. It lies where no linker looks by itself.
-# Of both processes.
+# Sources of both processes.
 libaitherion_a_SOURCES += \
 	src/cuda/common/byte_mask.h \
 	src/cuda/common/copy_box.h \

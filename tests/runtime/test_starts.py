@@ -21,6 +21,7 @@ LIBRARIES, KERNELS = 6, 18
 # what a program waits for at its first start: its code, and what it asks about it
 OF_CODE = ["cuLibraryLoadData", "cuLibraryGetKernel", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuOccupancyMaxActiveClusters",
            "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "cuKernelSetAttribute", "cuLaunchKernelEx", "cuFuncGetAttribute"]
+NOT_KEPT = re.compile(r"aitherion\[\d+\]: +(\d+) answers are not kept for the next start: (.*)$", re.M)
 LINE = re.compile(r"aitherion\[\d+\]: +(\d+) calls +(\d+) answers .* (\S+)$", re.M)
 
 
@@ -44,6 +45,7 @@ class Base(unittest.TestCase):
                                 env=harness.environment(**variables), cwd=harness.scratch(), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE_S, check=False)
         self.assertEqual((result.returncode, result.stdout.strip()), (0, "right"), result.stderr)
+        self.not_kept = {what: int(count) for count, what in NOT_KEPT.findall(result.stderr)}
         return {name: int(answers) for _, answers, name in LINE.findall(result.stderr)}
 
     def files(self):
@@ -73,6 +75,7 @@ class Starts(Base):
     def test_a_second_start_waits_for_nothing_about_its_code(self):
         self.check_asks(self.start())
         self.assertEqual(len(self.files()), 1)
+        self.assertEqual(self.not_kept, {"cuLibraryGetKernel: the driver returned an error": 1})
         self.check_knows(self.start())
 
     def test_what_one_program_saves_does_not_replace_another_ones(self):
@@ -127,7 +130,7 @@ class Starts(Base):
         self.check_asks(self.start(AITHERION_DISABLE="facts"), at_once=False)
         fast = f"unix:{self.server.socket}"
         self.check_asks(self.start(address=fast), at_once=False)
-        self.assertEqual(self.files(), [])
+        self.assertEqual((self.files(), self.not_kept), ([], {}))
         self.start()
         self.check_asks(self.start(AITHERION_DISABLE="facts"), at_once=False)
         self.check_asks(self.start(address=fast), at_once=False)

@@ -426,6 +426,8 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
                                   &exchange->thread->answer, age);
     if (is_answer && may_keep && !is_fact && settings == ath_cuda_settings_of(exchange))
         ath_cuda_code_facts_add(exchange, &key, true);
+    else if (!is_answer && may_keep)
+        ath_cuda_call_summary_not_kept(exchange->method, ATH_CUDA_NOT_KEPT_FAILED);
     ath_frame_free(&asked);
     ath_frame_free(&key);
     ath_frame_free(&fact);

@@ -11,6 +11,15 @@
 
 struct counted {
     atomic_ullong sent, answered, bytes_out, bytes_in, waited_ns;
+    atomic_ullong not_kept[ATH_CUDA_NOT_KEPT_REASONS];
+};
+
+static const char *const reasons[ATH_CUDA_NOT_KEPT_REASONS] = {
+    [ATH_CUDA_NOT_KEPT_CONTEXT] = "the current context is no primary one",
+    [ATH_CUDA_NOT_KEPT_HANDLE] = "a handle in the question differs from run to run",
+    [ATH_CUDA_NOT_KEPT_SETTINGS] = "some settings of the kernel are not known",
+    [ATH_CUDA_NOT_KEPT_CHANGED] = "an earlier call changes such answers",
+    [ATH_CUDA_NOT_KEPT_FAILED] = "the driver returned an error",
 };
 
 static struct counted counts[ATH_CUDA_METHOD_COUNT];
@@ -40,6 +49,11 @@ void ath_cuda_call_summary_answered(enum ath_cuda_method method, size_t bytes, u
     counts[method].waited_ns += waited_ns;
 }
 
+void ath_cuda_call_summary_not_kept(enum ath_cuda_method method, enum ath_cuda_not_kept why)
+{
+    counts[method].not_kept[why]++;
+}
+
 static int compare_waits(const void *left, const void *right)
 {
     const struct counted *a = &counts[*(const int *)left], *b = &counts[*(const int *)right];
@@ -65,6 +79,16 @@ static void add_counts(struct counted *to, const struct counted *from)
     to->waited_ns += from->waited_ns;
 }
 
+static void print_not_kept(int method)
+{
+    for (size_t i = 0; i < ATH_CUDA_NOT_KEPT_REASONS; i++)
+        if (counts[method].not_kept[i])
+            fprintf(stderr,
+                    "aitherion[%d]: %9llu answers are not kept for the next start: %s: %s\n",
+                    (int)getpid(), counts[method].not_kept[i], ath_cuda_methods[method].name,
+                    reasons[i]);
+}
+
 __attribute__((destructor)) static void print_all(void)
 {
     static int order[ATH_CUDA_METHOD_COUNT];
@@ -82,4 +106,6 @@ __attribute__((destructor)) static void print_all(void)
     }
     if (used)
         print_counts("altogether", &total);
+    for (size_t i = 0; i < used; i++)
+        print_not_kept(order[i]);
 }

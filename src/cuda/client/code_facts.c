@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "cuda/client/call_summary.h"
 #include "cuda/client/connection.h"
 #include "cuda/client/context_locals.h"
 #include "cuda/client/device_facts.h"
@@ -309,14 +310,30 @@ static bool find_settings(const struct ath_cuda_exchange *exchange, uint64_t *se
             ath_cuda_attributes_lasting_state(exchange->kernel, exchange->attribute, settings));
 }
 
-bool ath_cuda_code_facts_key(struct ath_cuda_exchange *exchange, struct ath_frame *key)
+/* Whether the answer may be kept; counts why not. */
+static bool may_keep(const struct ath_cuda_exchange *exchange, uint64_t device, uint64_t *settings)
 {
     const struct ath_cuda_method_facts *facts = &ath_cuda_methods[exchange->method];
-    uint64_t device = facts->of_code ? known_device() : 0, settings;
+    bool is_gone = facts->gets && !exchange->promised;
+    if (!facts->of_code || !machine || exchange->side.status)
+        return false;
+    bool is_known = find_settings(exchange, settings);
+    if (device && !exchange->is_unlike && !is_gone && !is_stopped[exchange->method] && is_known)
+        return true;
+    ath_cuda_call_summary_not_kept(exchange->method, !device ? ATH_CUDA_NOT_KEPT_CONTEXT
+                                                     : exchange->is_unlike || is_gone
+                                                         ? ATH_CUDA_NOT_KEPT_HANDLE
+                                                     : !is_known ? ATH_CUDA_NOT_KEPT_SETTINGS
+                                                                 : ATH_CUDA_NOT_KEPT_CHANGED);
+    return false;
+}
+
+bool ath_cuda_code_facts_key(struct ath_cuda_exchange *exchange, struct ath_frame *key)
+{
+    uint64_t device = known_device(), settings;
     size_t length;
     int status;
-    if (!device || exchange->is_unlike || exchange->side.status || is_stopped[exchange->method] ||
-        (facts->gets && !exchange->promised) || !find_settings(exchange, &settings))
+    if (!may_keep(exchange, device, &settings))
         return false;
     ath_cuda_wire_call_set_context(exchange->call, device);
     ath_cuda_wire_call_set_number(exchange->call, settings);
