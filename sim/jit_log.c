@@ -27,6 +27,9 @@ struct sim_jit_logs sim_jit_logs_of(const CUjit_option *options, void **values, 
             logs.error.room = (uint32_t)(uintptr_t)values[i];
             logs.error.filled = &values[i];
             break;
+        case CU_JIT_LOG_VERBOSE:
+            logs.is_verbose = values[i] != NULL;
+            break;
         case CU_JIT_WALL_TIME:
             logs.wall_time = &values[i];
             break;

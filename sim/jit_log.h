@@ -1,5 +1,6 @@
 /* The texts of the compiler and the linker: where a program wants them (CUjit_option). */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cuda/api/cuda_api.h"
@@ -12,6 +13,7 @@ struct sim_jit_log {
 
 struct sim_jit_logs {
     struct sim_jit_log info, error;
+    bool is_verbose;
     void **wall_time; /* gets a float, milliseconds; NULL: not wanted */
 };
 

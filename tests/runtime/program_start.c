@@ -182,6 +182,33 @@ static void use_module(const char *salt, float *sum)
     *sum += 3.0f;
 }
 
+/* A module that is compiled with options gives the answers of the run before. */
+static void use_options(const char *salt)
+{
+    static char code[4096], info[256], error[256];
+    CUmodule module;
+    CUfunction function = NULL;
+    float took;
+    CUjit_option options[] = { CU_JIT_WALL_TIME,
+                               CU_JIT_INFO_LOG_BUFFER,
+                               CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                               CU_JIT_ERROR_LOG_BUFFER,
+                               CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                               CU_JIT_LOG_VERBOSE };
+    void *values[] = { options, /* anything */
+                       info,    (void *)sizeof info, error, (void *)sizeof error, (void *)1 };
+    write_code(code, sizeof code, LIBRARIES_MAX + 1, salt);
+    MUST(cuModuleLoadDataEx(&module, code, sizeof options / sizeof *options, options, values));
+    MUST(cuModuleGetFunction(&function, module, "fill"));
+    memcpy(&took, &values[0], sizeof took);
+    if (took != 0.25f || strncmp(info, "info    : ", 10) != 0 ||
+        (size_t)values[2] != strlen(info) || *error) {
+        fprintf(stderr, "options: %g ms, '%s' of %zu bytes, '%s'\n", (double)took, info,
+                (size_t)values[2], error);
+        failures++;
+    }
+}
+
 /* A library without such a kernel says so in each run. */
 static void ask_for_none(CUlibrary library)
 {
@@ -231,6 +258,7 @@ int main(int argc, char **argv)
         use_library(libraries[i], &sum);
     ask_for_none(libraries[0]);
     use_module(salt, &sum);
+    use_options(salt);
     if (!strcmp(form, "unload")) {
         for (int i = 0; i < count; i++)
             MUST(cuLibraryUnload(libraries[i]));

@@ -383,9 +383,7 @@ CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
     return ath_cuda_ask_cached_if(exchange, lasts_always, NULL);
 }
 
-/* Takes the answer of an earlier run. The server gets a call that finds a kernel all the same, so
- * that it knows the promised handle. */
-static CUresult take_fact(struct ath_cuda_exchange *exchange, const struct ath_frame *fact)
+CUresult ath_cuda_take_fact(struct ath_cuda_exchange *exchange, const struct ath_frame *fact)
 {
     CUresult status = exchange->promised ? ath_cuda_post(exchange) : CUDA_SUCCESS;
     if (!status && ath_frame_copy(&exchange->thread->answer, fact->bytes, fact->length))
@@ -415,7 +413,7 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
     bool is_fact = may_keep && ath_cuda_code_facts_find(&key, &fact);
     bool is_of_many = exchange->thread->asks_facts && is_copied && !exchange->side.status &&
                       !ath_is_off(ATH_SWITCH_CACHES);
-    CUresult status = is_fact      ? take_fact(exchange, &fact)
+    CUresult status = is_fact      ? ath_cuda_take_fact(exchange, &fact)
                       : is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked)
                                    : ath_cuda_ask(exchange);
     bool is_answer = !status || (ath_cuda_methods[exchange->method].invalid_is_answer &&

@@ -241,6 +241,10 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
                                               const void *context),
                                 const void *context);
 
+/* Takes the answer of an earlier run. The call is sent all the same if it has a promised handle, so
+ * that the server knows the handle. */
+CUresult ath_cuda_take_fact(struct ath_cuda_exchange *exchange, const struct ath_frame *fact);
+
 /* A number for the current settings of the call's kernel (kernel_attribute.h) if the answer depends
  * on them; else 0. */
 uint64_t ath_cuda_settings_of(const struct ath_cuda_exchange *exchange);

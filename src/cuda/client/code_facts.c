@@ -119,6 +119,43 @@ static uint64_t known_device(void)
     return find_device(&device) ? atomic_load(&devices[device]) : 0;
 }
 
+/* ---- facts that are no answers to questions ---- */
+
+/* No message has such a beginning. */
+struct key {
+    uint64_t mark, device, settings;
+    struct ath_cuda_code_fact fact;
+};
+
+static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
+{
+    memset(out, 0, sizeof *out);
+    out->mark = UINT64_MAX;
+    out->device = fact->word == ATH_CUDA_CODE_LOADED ? machine : known_device();
+    out->fact.word = fact->word;
+    out->fact.handle = fact->handle;
+    memcpy(out->fact.numbers, fact->numbers, sizeof fact->numbers);
+    if (fact->word == ATH_CUDA_CODE_MEMORY || fact->word == ATH_CUDA_CODE_SIZE)
+        return out->device != 0;
+    return out->device && ath_cuda_is_promise(fact->handle) &&
+           (fact->word == ATH_CUDA_CODE_LOADED ||
+            (!is_stopped[ATH_CUDA_METHOD_cuKernelGetAttribute] &&
+             ath_cuda_attributes_lasting_state(fact->handle, 0, &out->settings)));
+}
+
+static bool find_fact(const struct ath_cuda_code_fact *fact, struct ath_frame *value)
+{
+    struct key key;
+    return make_key(fact, &key) && ath_cuda_fact_file_find(&key, sizeof key, value);
+}
+
+static void note_fact(const struct ath_cuda_code_fact *fact, const void *value, size_t length)
+{
+    struct key key;
+    if (make_key(fact, &key))
+        ath_cuda_fact_file_add(&key, sizeof key, value, length, true);
+}
+
 /* ---- promised handles ---- */
 
 /* Returns the promise of a handle, or NULL if the handle belongs to other code, or if memory runs
@@ -142,11 +179,28 @@ static void set_new(uint64_t handle)
     pthread_mutex_unlock(&lock);
 }
 
+void ath_cuda_promised_code_free(struct ath_cuda_promised_code *code)
+{
+    if (code)
+        ath_frame_free(&code->answer);
+}
+
+/* Looks whether an earlier run loaded the code, and what its options returned. */
+static void find_loaded(struct ath_cuda_promised_code *code, struct ath_fingerprint_value print)
+{
+    const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LOADED,
+                                             code->handle,
+                                             { print.a, print.b, code->has_options } };
+    code->is_known =
+        code->has_options ? find_fact(&fact, &code->answer) : ath_cuda_code_facts_has(&fact);
+}
+
 struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
-                                                    const struct ath_fingerprint *images)
+                                                    const struct ath_fingerprint *images,
+                                                    bool has_options)
 {
     struct ath_fingerprint print = *images;
-    struct ath_cuda_promised_code code = { 0 };
+    struct ath_cuda_promised_code code = { .has_options = has_options };
     if (!machine)
         machine = fingerprint_machine();
     if (!machine)
@@ -161,8 +215,8 @@ struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
         code.handle = handle;
     }
     pthread_mutex_unlock(&lock);
-    code.is_known = code.handle && ath_cuda_code_facts_has(&(struct ath_cuda_code_fact){
-                                       ATH_CUDA_CODE_LOADED, code.handle, { value.a, value.b } });
+    if (code.handle)
+        find_loaded(&code, value);
     if (code.handle && !code.is_known)
         set_new(code.handle);
     return code;
@@ -208,7 +262,8 @@ void ath_cuda_promise_broken(const struct ath_cuda_promised_code *code)
         ath_cuda_promise_end(code->handle);
 }
 
-void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t handle)
+void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t handle,
+                           const struct ath_frame *answer)
 {
     if (!code->handle || code->is_known)
         return;
@@ -221,8 +276,13 @@ void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t h
     struct ath_fingerprint_value print =
         promise ? promise->print : (struct ath_fingerprint_value){ 0 };
     pthread_mutex_unlock(&lock);
-    ath_cuda_code_facts_note(
-        &(struct ath_cuda_code_fact){ ATH_CUDA_CODE_LOADED, handle, { print.a, print.b } });
+    const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LOADED,
+                                             handle,
+                                             { print.a, print.b, code->has_options } };
+    if (code->has_options)
+        note_fact(&fact, answer->bytes, answer->length);
+    else
+        ath_cuda_code_facts_note(&fact);
 }
 
 uint64_t ath_cuda_promise_kernel(uint64_t code, const char *name)
@@ -373,47 +433,20 @@ void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const str
         ath_cuda_fact_file_add(key->bytes, key->length, answer->bytes, answer->length, is_used);
 }
 
-/* ---- other facts ---- */
-
-/* No message has such a beginning. */
-struct key {
-    uint64_t mark, device, settings;
-    struct ath_cuda_code_fact fact;
-};
-
-static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
-{
-    memset(out, 0, sizeof *out);
-    out->mark = UINT64_MAX;
-    out->device = fact->word == ATH_CUDA_CODE_LOADED ? machine : known_device();
-    out->fact.word = fact->word;
-    out->fact.handle = fact->handle;
-    memcpy(out->fact.numbers, fact->numbers, sizeof fact->numbers);
-    if (fact->word == ATH_CUDA_CODE_MEMORY || fact->word == ATH_CUDA_CODE_SIZE)
-        return out->device != 0;
-    return out->device && ath_cuda_is_promise(fact->handle) &&
-           (fact->word == ATH_CUDA_CODE_LOADED ||
-            (!is_stopped[ATH_CUDA_METHOD_cuKernelGetAttribute] &&
-             ath_cuda_attributes_lasting_state(fact->handle, 0, &out->settings)));
-}
+/* ---- facts with a number ---- */
 
 bool ath_cuda_code_facts_value(const struct ath_cuda_code_fact *fact, uint64_t *out)
 {
-    struct ath_frame value = { 0 };
-    struct key key;
-    bool is_there = make_key(fact, &key) && ath_cuda_fact_file_find(&key, sizeof key, &value) &&
-                    value.length == sizeof *out;
-    if (is_there)
-        memcpy(out, value.bytes, sizeof *out);
-    ath_frame_free(&value);
-    return is_there;
+    ATH_AUTO(ath_frame) value = { 0 };
+    if (!find_fact(fact, &value) || value.length != sizeof *out)
+        return false;
+    memcpy(out, value.bytes, sizeof *out);
+    return true;
 }
 
 void ath_cuda_code_facts_note_value(const struct ath_cuda_code_fact *fact, uint64_t value)
 {
-    struct key key;
-    if (make_key(fact, &key))
-        ath_cuda_fact_file_add(&key, sizeof key, &value, sizeof value, true);
+    note_fact(fact, &value, sizeof value);
 }
 
 bool ath_cuda_code_facts_has(const struct ath_cuda_code_fact *fact)

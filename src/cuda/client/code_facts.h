@@ -21,15 +21,19 @@
 
 /* Code that is about to be loaded. */
 struct ath_cuda_promised_code {
-    uint64_t handle; /* 0: the server chooses */
-    bool is_known;   /* an earlier run loaded it */
-    bool is_posted;  /* it is loaded without waiting; module.c says when */
+    uint64_t handle;         /* 0: the server chooses */
+    bool is_known;           /* an earlier run loaded it */
+    bool is_posted;          /* it is loaded without waiting; module.c says when */
+    bool has_options;        /* of the compiler, which return something */
+    struct ath_frame answer; /* what they returned to the run that is_known; owned */
 };
+void ath_cuda_promised_code_free(struct ath_cuda_promised_code *code);
 
-/* Promises a handle for images, of which the caller has the fingerprint. Not between
- * ath_cuda_begin() and ath_cuda_end(). */
+/* Promises a handle for images, of which the caller has the fingerprint, with the options'. Not
+ * between ath_cuda_begin() and ath_cuda_end(). */
 struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
-                                                    const struct ath_fingerprint *images);
+                                                    const struct ath_fingerprint *images,
+                                                    bool has_options);
 
 /* Reads the facts, if they are used now: see ath_cuda_code_facts_has(). Not between
  * ath_cuda_begin() and ath_cuda_end(). */
@@ -42,8 +46,10 @@ bool ath_cuda_promises_code(void);
  * Returns the code's fingerprint, of which the handles of its kernels are made. */
 bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *print);
 
-/* Notes how loading ended. handle: what the server gave. */
-void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t handle);
+/* Notes how loading ended. handle: what the server gave. answer: the server's; NULL without
+ * options. */
+void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t handle,
+                           const struct ath_frame *answer);
 void ath_cuda_promise_broken(const struct ath_cuda_promised_code *code);
 
 /* Whether this handle was promised on a slow line, and its code is loaded. */
@@ -72,7 +78,7 @@ void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const str
 /* A fact that is not an answer: something about a promised kernel or function succeeded, with these
  * numbers. It may have a value. */
 enum ath_cuda_code_word {
-    ATH_CUDA_CODE_LOADED,
+    ATH_CUDA_CODE_LOADED, /* its value is 1, or the answer if the code had options */
     ATH_CUDA_CODE_SETTING,
     ATH_CUDA_CODE_LAUNCH,
     ATH_CUDA_CODE_MEMORY, /* these two of a program, not of its code (memory_ahead.c) */

@@ -48,6 +48,13 @@ CUresult ath_cuda_check_options(const CUjit_option *options, void **values, unsi
     return CUDA_SUCCESS;
 }
 
+/* The number that travels: the room of a log, and the value of another option. */
+static uint64_t number_of(const CUjit_option *options, void **values, unsigned int i,
+                          const struct ath_cuda_log_rooms *rooms)
+{
+    return is_log(options[i]) ? room_of(rooms, options[i]) : (uintptr_t)values[i];
+}
+
 void ath_cuda_put_options(struct ath_wire_array list, const CUjit_option *options, void **values,
                           unsigned int count)
 {
@@ -55,8 +62,20 @@ void ath_cuda_put_options(struct ath_wire_array list, const CUjit_option *option
     for (uint32_t i = 0; i < list.count; i++) {
         struct ath_cuda_wire_jit_option_builder to = { ath_wire_array_struct(list, i) };
         ath_cuda_wire_jit_option_set_option(to, (uint32_t)options[i]);
-        ath_cuda_wire_jit_option_set_value(to, is_log(options[i]) ? room_of(&rooms, options[i])
-                                                                  : (uintptr_t)values[i]);
+        ath_cuda_wire_jit_option_set_value(to, number_of(options, values, i, &rooms));
+    }
+}
+
+void ath_cuda_fingerprint_options(struct ath_fingerprint *print, const CUjit_option *options,
+                                  void **values, unsigned int count)
+{
+    struct ath_cuda_log_rooms rooms = ath_cuda_log_rooms_of(options, values, count);
+    ath_fingerprint_add(print, &count, sizeof count);
+    for (unsigned int i = 0; i < count; i++) {
+        bool is_answer = options[i] == CU_JIT_WALL_TIME; /* the driver does not read it */
+        const uint64_t option[] = { (uint64_t)options[i],
+                                    is_answer ? 0 : number_of(options, values, i, &rooms) };
+        ath_fingerprint_add(print, option, sizeof option);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fingerprint.h"
 #include "cuda/api/cuda_api.h"
 #include "proto/cuda-wire-types.h"
 
@@ -19,6 +20,10 @@ struct ath_cuda_log_rooms {
 };
 struct ath_cuda_log_rooms ath_cuda_log_rooms_of(const CUjit_option *options, void **values,
                                                 unsigned int count);
+
+/* Adds what the program asks for: the options without the places of their answers. */
+void ath_cuda_fingerprint_options(struct ath_fingerprint *print, const CUjit_option *options,
+                                  void **values, unsigned int count);
 
 /* Reads what the driver wrote into the options: logs, their lengths, times. A log that is longer
  * than its room is left out. */

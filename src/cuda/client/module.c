@@ -90,24 +90,38 @@ static bool has_code_for_all(const struct images *images)
     return count > 0;
 }
 
-/* Promises a handle for images. Options that return something are not kept; their count is 0. */
+/* The compiler's options, and those of a library. */
+struct options {
+    const CUjit_option *jit;
+    void **jit_values;
+    unsigned int jit_count;
+    const CUlibraryOption *library;
+    void **library_values;
+    unsigned int library_count;
+};
+
+/* Promises a handle for images. */
 static struct ath_cuda_promised_code promise_images(enum ath_cuda_method method,
                                                     const struct images *images,
-                                                    const CUlibraryOption *options, void **values,
-                                                    unsigned int count)
+                                                    const struct options *options)
 {
     struct ath_fingerprint print = ATH_FINGERPRINT_START;
+    bool has_options = options->jit_count > 0;
     if (!ath_cuda_promises_code())
         return (struct ath_cuda_promised_code){ 0 };
     for (uint32_t i = 0; i < images->count; i++)
         ath_fingerprint_add(&print, images->items[i].bytes, images->items[i].length);
-    for (unsigned int i = 0; i < count; i++) {
-        const uint64_t option[] = { (uint64_t)options[i], values ? (uintptr_t)values[i] : 0 };
+    for (unsigned int i = 0; i < options->library_count; i++) {
+        const uint64_t option[] = { (uint64_t)options->library[i],
+                                    options->library_values ? (uintptr_t)options->library_values[i]
+                                                            : 0 };
         ath_fingerprint_add(&print, option, sizeof option);
     }
-    struct ath_cuda_promised_code code = ath_cuda_promise_code(method, &print);
+    if (has_options)
+        ath_cuda_fingerprint_options(&print, options->jit, options->jit_values, options->jit_count);
+    struct ath_cuda_promised_code code = ath_cuda_promise_code(method, &print, has_options);
     bool is_sure = method == ATH_CUDA_METHOD_cuLibraryLoadData && code.handle && !code.is_known &&
-                   has_code_for_all(images);
+                   !has_options && has_code_for_all(images);
     code.is_posted = code.is_known || is_sure;
     return code;
 }
@@ -116,11 +130,14 @@ static struct ath_cuda_promised_code promise_images(enum ath_cuda_method method,
  * can surely run. */
 static CUresult load(struct ath_cuda_exchange *exchange, const struct ath_cuda_promised_code *code)
 {
-    CUresult status = code->is_posted ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
+    exchange->promised = code->handle;
+    CUresult status = code->answer.length ? ath_cuda_take_fact(exchange, &code->answer)
+                      : code->is_posted   ? ath_cuda_post(exchange)
+                                          : ath_cuda_ask(exchange);
     if (status)
         ath_cuda_promise_broken(code);
     else if (code->is_posted)
-        ath_cuda_promise_kept(code, code->handle);
+        ath_cuda_promise_kept(code, code->handle, NULL);
     return status;
 }
 
@@ -132,15 +149,18 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
 {
     ath_auto_free struct images *images = NULL;
     CUresult status = ath_cuda_check_options(options, option_values, option_count);
-    struct ath_cuda_promised_code code = { 0 };
+    ATH_AUTO(ath_cuda_promised_code) code = { 0 };
     struct ath_cuda_exchange exchange;
     struct ath_cuda_log_rooms rooms = ath_cuda_log_rooms_of(options, option_values, option_count);
     if (!status && !module)
         status = CUDA_ERROR_INVALID_VALUE;
     if (!status)
         status = gather_images(image, &images);
-    if (!status && !option_count)
-        code = promise_images(ATH_CUDA_METHOD_cuModuleLoadDataEx, images, NULL, NULL, 0);
+    if (!status)
+        code = promise_images(ATH_CUDA_METHOD_cuModuleLoadDataEx, images,
+                              &(struct options){ .jit = options,
+                                                 .jit_values = option_values,
+                                                 .jit_count = option_count });
     if (!status)
         status = upload_images(images, code.is_posted);
     if (!status)
@@ -156,7 +176,7 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
                          options, option_values, option_count);
     ath_cuda_wire_module_load_data_ex_set_promised(call, code.handle);
     status = load(&exchange, &code);
-    if (!status && code.is_posted)
+    if (!status && code.is_posted && !exchange.is_answered)
         *module =
             (CUmodule)(uintptr_t)ath_cuda_to_own(&exchange.side, ATH_CUDA_KIND_MODULE, code.handle);
     if (exchange.is_answered) {
@@ -169,7 +189,8 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
                 &exchange.side, ATH_CUDA_KIND_MODULE,
                 ath_cuda_wire_module_load_data_ex_result_module(answer));
         if (!status)
-            ath_cuda_promise_kept(&code, ath_cuda_wire_module_load_data_ex_result_module(answer));
+            ath_cuda_promise_kept(&code, ath_cuda_wire_module_load_data_ex_result_module(answer),
+                                  &exchange.thread->answer);
     }
     return ath_cuda_end(&exchange, status);
 }
@@ -215,7 +236,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
 {
     ath_auto_free struct images *images = NULL;
     CUresult status = ath_cuda_check_options(jit_options, jit_option_values, jit_option_count);
-    struct ath_cuda_promised_code promised = { 0 };
+    ATH_AUTO(ath_cuda_promised_code) promised = { 0 };
     struct ath_cuda_exchange exchange;
     struct ath_cuda_log_rooms rooms =
         ath_cuda_log_rooms_of(jit_options, jit_option_values, jit_option_count);
@@ -226,9 +247,11 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
         status = CUDA_ERROR_INVALID_VALUE;
     if (!status)
         status = gather_images(code, &images);
-    if (!status && !jit_option_count)
-        promised = promise_images(ATH_CUDA_METHOD_cuLibraryLoadData, images, library_options,
-                                  library_option_values, library_option_count);
+    if (!status)
+        promised = promise_images(ATH_CUDA_METHOD_cuLibraryLoadData, images,
+                                  &(struct options){ jit_options, jit_option_values,
+                                                     jit_option_count, library_options,
+                                                     library_option_values, library_option_count });
     if (!status)
         status = upload_images(images, promised.is_posted);
     if (!status)
@@ -247,7 +270,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
         library_options, library_option_values);
     ath_cuda_wire_library_load_data_set_promised(call, promised.handle);
     status = load(&exchange, &promised);
-    if (!status && promised.is_posted)
+    if (!status && promised.is_posted && !exchange.is_answered)
         *library = (CUlibrary)(uintptr_t)ath_cuda_to_own(&exchange.side, ATH_CUDA_KIND_LIBRARY,
                                                          promised.handle);
     if (exchange.is_answered) {
@@ -260,8 +283,8 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
                 &exchange.side, ATH_CUDA_KIND_LIBRARY,
                 ath_cuda_wire_library_load_data_result_library(answer));
         if (!status)
-            ath_cuda_promise_kept(&promised,
-                                  ath_cuda_wire_library_load_data_result_library(answer));
+            ath_cuda_promise_kept(&promised, ath_cuda_wire_library_load_data_result_library(answer),
+                                  &exchange.thread->answer);
     }
     return ath_cuda_end(&exchange, status);
 }
