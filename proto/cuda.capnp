@@ -105,7 +105,7 @@ enum Fact {
   anyContext @31;     # the same in every context
   ofSettings @32;     # depends on what was set for a kernel or for all kernels
   ofStream @33;       # a fact about a stream
-  invalidIsAnswer @34; # CUDA_ERROR_INVALID_VALUE is an answer that stays as well
+  refusalIsAnswer @34; # CUDA_ERROR_INVALID_VALUE and CUDA_ERROR_INVALID_CLUSTER_SIZE are answers that stay as well
   ofCode @42;         # the same whenever a program with the same code runs on the same GPU and driver, so the client may keep it on
                       # disk (src/cuda/client/code_facts.h)
 
@@ -1126,7 +1126,7 @@ interface Driver {
   ipcOpenMemHandleV2 @242 (handle :Data $bytesOf("sizeof(CUipcMemHandle)"), flags :UInt32) -> (address :UInt64 $deviceptr)
       $c("cuIpcOpenMemHandle_v2") $class(sync) $does([makes, takes, exports]) $placed("*address; 0") $since(11000);
   kernelGetAttribute @243 (attribute :UInt32, kernel :UInt64 $handle, device :Int32 $handle) -> (value :Int32)
-      $c("cuKernelGetAttribute") $class(custom) $byHand(client) $isCached $does([ofSettings, ofCode, invalidIsAnswer, noWork]) $since(12000);
+      $c("cuKernelGetAttribute") $class(custom) $byHand(client) $isCached $does([ofSettings, ofCode, refusalIsAnswer, noWork]) $since(12000);
   kernelGetFunction @244 (kernel :UInt64 $handle) -> (function :UInt64 $handle)
       $c("cuKernelGetFunction") $class(custom) $byHand(client) $isCached $does([gets, namesKernel, noWork, takes]) $since(12000);
   kernelGetLibrary @245 (kernel :UInt64 $handle) -> (library :UInt64 $handle)
@@ -1550,7 +1550,8 @@ interface Driver {
       flags :UInt32) -> (blockCount :Int32)
       $c("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags") $class(cached) $does([ofSettings, ofCode]) $since(7000);
   occupancyMaxActiveClusters @435 (function :UInt64 $handle, config :LaunchConfig) -> (clusterCount :Int32)
-      $c("cuOccupancyMaxActiveClusters") $class(custom) $byHand(client) $isCached $does([ofSettings, ofCode]) $since(11070);
+      $c("cuOccupancyMaxActiveClusters") $class(custom) $byHand(client) $isCached $does([ofSettings, ofCode, refusalIsAnswer])
+      $since(11070);
   occupancyMaxPotentialBlockSize @436 () -> () $c("cuOccupancyMaxPotentialBlockSize") $class(local) $does([plain]) $since(6050);
   occupancyMaxPotentialBlockSizeWithFlags @437 (function :UInt64 $handle, dynamicSMemSize :UInt64, blockSizeLimit :Int32, flags
       :UInt32) -> (minGridSize :Int32, blockSize :Int32)

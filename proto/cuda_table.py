@@ -368,7 +368,7 @@ class Table:
                 raise Fault(f"{where} states '{fact}', so its first parameter must be a {subject}")
         if "barred" in does and not does & {"takes", "gives", "counts"}:
             raise Fault(f"{where} states 'barred', which is about 'takes', 'gives' and 'counts', and states none of them")
-        for fact in ("anyContext", "ofSettings", "ofStream", "invalidIsAnswer"):
+        for fact in ("anyContext", "ofSettings", "ofStream", "refusalIsAnswer"):
             if fact in does and not method.is_cached:
                 raise Fault(f"{where} states '{fact}', which is about cached answers, and is not cached")
         for word, fact in (("placed", "makes or gets"), ("unplaced", "ends")):

@@ -18,8 +18,9 @@
  *     export            a handle for the memory that was taken last, in hexadecimal
  *     import HANDLE     opens it; "unimport" closes it
  *     park BYTES        exports memory as a descriptor, and releases it
- *     regain COUNT      imports that COUNT times, and keeps the last; "unpark" closes the
- * descriptor memory            free and total bytes, by cuMemGetInfo() and cuDeviceTotalMem()
+ *     regain COUNT      imports that COUNT times, and keeps the last
+ *     unpark            closes the descriptor
+ *     memory            free and total bytes, by cuMemGetInfo() and cuDeviceTotalMem()
  *     devices           their names
  *     fill N            launches a kernel on N floats and reads them: "right" or "wrong"
  *     block             waits for a kernel that never ends
@@ -46,14 +47,16 @@
  *     begin             the first calls of each library, again
  *     reset             streams and events of the context before and after it is reset
  *     shapes SHAPES TIMES       cooperative launches, the same again: "right" or "wrong"
- *     clusters GRIDS [ask]      launches with clusters, of grids of one cluster and more, and of
- * half a cluster: "right" if that one is refused. ask: how many clusters fit, before search the
- * best size of a block, by a function for the shared memory: "right" if the function is called once
- * for each size kernel NAME SHARED        all facts about a kernel: "right" or "wrong" record TIMES
- * an event by cuEventRecordWithFlags(): "right" if wrong flags are refused nodes VALUE       sets
- * the nodes of an executable graph and launches it: "right" or "wrong" addresses [ended] attributes
- * of addresses, and after they are freed: "right" several COUNT     makes COUNT streams and events,
- * which must all differ, and uses some
+ *     clusters GRIDS [ask]      launches of clusters in grids of one and more, and in one of half a
+ *                       cluster: "right" if that is refused. ask: before each launch how many fit,
+ *                       and how many that are too large
+ *     search            the best size of a block, by a function for the shared memory: "right" if
+ *                       the function is called once for each size
+ *     kernel NAME SHARED        all facts about a kernel: "right" or "wrong"
+ *     record TIMES      an event by cuEventRecordWithFlags(): "right" if wrong flags are refused
+ *     nodes VALUE       sets the nodes of an executable graph and launches it: "right" or "wrong"
+ *     addresses [ended] attributes of addresses, and after they are freed: "right"
+ *     several COUNT     makes COUNT streams and events, which must all differ, and uses some
  *
  *     tables BYTES      takes memory in the context of the second device, which is made by the
  *                       tables that a static CUDA runtime has from the driver
@@ -572,6 +575,19 @@ static void step_shapes(const char *words) /* SHAPES TIMES */
     printf("%s %s\n", name_of(status), got == value ? "right" : "wrong");
 }
 
+/* Asks about clusters that are larger than any GPU has. */
+static CUresult ask_for_too_much(CUfunction function, const CUlaunchConfig *config)
+{
+    CUlaunchConfig larger = *config;
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = { 64, 1, 1 } };
+    int fit;
+    larger.gridDimX *= 64;
+    larger.attrs = &cluster;
+    CUresult status = cuOccupancyMaxActiveClusters(&fit, function, &larger);
+    return status == CUDA_ERROR_INVALID_CLUSTER_SIZE ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
 static void step_clusters(const char *words) /* GRIDS */
 {
     enum { SIZE = 4 };
@@ -596,6 +612,8 @@ static void step_clusters(const char *words) /* GRIDS */
         config.gridDimX = SIZE * i;
         if (asks)
             status = cuOccupancyMaxActiveClusters(&fit, function, &config);
+        if (asks && !status)
+            status = ask_for_too_much(function, &config);
         if (!status)
             status = cuLaunchKernelEx(&config, function, params, NULL);
     }

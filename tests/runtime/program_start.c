@@ -166,6 +166,17 @@ static void use_library(CUlibrary library, float *sum)
     *sum += 2.0f; /* saxpy and vector_add each add 1, fill sets the ones */
 }
 
+/* Clusters that are larger than any GPU has are refused in each run. */
+static void ask_for_too_much(CUfunction function)
+{
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = { 64, 1, 1 } };
+    CUlaunchConfig config = { 64, 1, 1, 32, 1, 1, 0, NULL, &cluster, 1 };
+    int fit;
+    if (cuOccupancyMaxActiveClusters(&fit, function, &config) != CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        must(CUDA_ERROR_UNKNOWN, "clusters that are too large");
+}
+
 static void use_module(const char *salt, float *sum)
 {
     static char code[4096];
@@ -178,6 +189,7 @@ static void use_module(const char *salt, float *sum)
     if (!function)
         return;
     MUST(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    ask_for_too_much(function);
     launch(function, "saxpy", 3.0f, 1);
     *sum += 3.0f;
 }
