@@ -33,6 +33,25 @@ struct Session {
   isEncrypted @9 :Bool;            # by TLS
   turn @10 :Turn;                  # of a program: how it shares the GPUs' time
   channels @11 :List(SessionChannel); # of a program: the connections beside the first one, for large copies
+  paths @12 :List(SessionPath);    # of a program: those that it uses, and those that it does not
+}
+
+struct SessionPath {
+  # As the server's process of the session noted it at most two seconds ago.
+  transport @0 :Text;              # "local", "shm", "udp", "tcp"
+  reason @1 :PathReason;           # why it is not used
+  connections @2 :UInt32;          # 0: it is not used
+  leastBytes @3 :UInt64;           # of the frames that go by it; calls are smaller than any other limit than 0
+  latencyNs @4 :Int64 = -1;        # a round trip; -1: unknown
+  bytesPerS @5 :Int64 = -1;        # of the latest large frames that the server has sent by it; -1: none yet
+}
+
+enum PathReason {
+  used @0;
+  notNear @1;                      # the program reaches the server by an address
+  notAsked @2;                     # the program may use it, and has not asked for it
+  notServed @3;                    # the server does not take it
+  notNeeded @4;                    # shared memory is faster, or the program has the GPUs in its own process
 }
 
 struct SessionChannel {

@@ -139,6 +139,7 @@ libadmin_a_SOURCES += \
 	src/cli/output/run.c src/cli/output/run.h \
 	src/cli/output/session.c src/cli/output/session.h \
 	src/cli/output/session_change.c src/cli/output/session_change.h \
+	src/cli/output/session_paths.c src/cli/output/session_paths.h \
 	src/cli/output/session_words.c src/cli/output/session_words.h \
 	src/cli/output/start.c src/cli/output/start.h \
 	src/cli/output/start_plan.c src/cli/output/start_plan.h \

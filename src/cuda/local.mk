@@ -123,6 +123,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/occupancy.c \
 	src/cuda/client/page_tracking.c src/cuda/client/page_tracking.h \
 	src/cuda/client/parameter_layout.c src/cuda/client/parameter_layout.h \
+	src/cuda/client/path_words.c src/cuda/client/path_words.h \
 	src/cuda/client/pinned_memory.c src/cuda/client/pinned_memory.h \
 	src/cuda/client/pointer_attribute.c \
 	src/cuda/client/pointer_scan.c \

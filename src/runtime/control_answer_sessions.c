@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "runtime/claims.h"
 #include "runtime/figures.h"
 #include "runtime/identities.h"
@@ -80,6 +82,92 @@ static void put_channels(const struct ath_session_board_entry *entry,
     }
 }
 
+/* ---- paths ---- */
+
+/* The paths in the order of preference. */
+static const enum ath_control_transport paths[] = {
+    ATH_CONTROL_TRANSPORT_LOCAL,
+    ATH_CONTROL_TRANSPORT_SHM,
+    ATH_CONTROL_TRANSPORT_UDP,
+    ATH_CONTROL_TRANSPORT_TCP,
+};
+
+static bool is_path(enum ath_control_transport transport)
+{
+    for (size_t i = 0; i < ATH_COUNT(paths); i++)
+        if (paths[i] == transport)
+            return true;
+    return false;
+}
+
+/* Returns why a session does not use a path, of the reasons that the server knows. */
+static enum ath_gpu_path_reason reason_of(const struct ath_server *server,
+                                          const struct ath_session_board_entry *entry,
+                                          enum ath_control_transport used,
+                                          enum ath_control_transport path)
+{
+    const bool is_near = ath_starts_with(entry->peer, "unix:");
+    const bool takes_udp = server->udp_port || server->has_data_udp;
+    if (used == ATH_CONTROL_TRANSPORT_LOCAL ||
+        (used == ATH_CONTROL_TRANSPORT_SHM && path != ATH_CONTROL_TRANSPORT_LOCAL) ||
+        (is_near && path == ATH_CONTROL_TRANSPORT_UDP))
+        return ATH_GPU_PATH_REASON_NOT_NEEDED;
+    if (path == ATH_CONTROL_TRANSPORT_UDP)
+        return takes_udp ? ATH_GPU_PATH_REASON_NOT_ASKED : ATH_GPU_PATH_REASON_NOT_SERVED;
+    return is_near ? ATH_GPU_PATH_REASON_NOT_ASKED : ATH_GPU_PATH_REASON_NOT_NEAR;
+}
+
+/* The path of the calls, which is that of the copies, too, if no further connections carry these.
+ */
+static void put_calls(const struct ath_session_board_entry *entry, enum ath_control_transport path,
+                      struct ath_gpu_session_path_builder to)
+{
+    ath_gpu_session_path_set_transport(to, ath_control_transport_word(path));
+    ath_gpu_session_path_set_connections(to, 1);
+    ath_gpu_session_path_set_latency_ns(to,
+                                        path == ATH_CONTROL_TRANSPORT_TCP ? entry->latency_ns : -1);
+    if (!entry->channel_count)
+        ath_gpu_session_path_set_bytes_per_s(to, entry->bytes_per_s);
+}
+
+static void put_copies(const struct ath_session_board_entry *entry, enum ath_control_transport path,
+                       struct ath_gpu_session_path_builder to)
+{
+    const bool shares = !entry->has_pieces && path == ATH_CONTROL_TRANSPORT_TCP;
+    ath_gpu_session_path_set_transport(to, ath_control_transport_word(path));
+    ath_gpu_session_path_set_connections(to, entry->channel_count + shares);
+    ath_gpu_session_path_set_least_bytes(to, ATH_STRIPED_BYTES);
+    ath_gpu_session_path_set_latency_ns(to, entry->channel_latency_ns);
+    ath_gpu_session_path_set_bytes_per_s(to, entry->bytes_per_s);
+}
+
+/* A row for the calls, one for large copies if further connections carry these, and one for each
+ * other path. */
+static void put_paths(const struct ath_server *server, const struct ath_session_board_entry *entry,
+                      struct ath_gpu_session_builder to)
+{
+    const enum ath_control_transport used = (enum ath_control_transport)(entry->transport - 1);
+    const enum ath_control_transport calls =
+        used == ATH_CONTROL_TRANSPORT_UDP ? ATH_CONTROL_TRANSPORT_TCP : used;
+    const bool has_copies = entry->channel_count > 0;
+    uint32_t count = 1 + has_copies, at = 0;
+    if (!is_path(used)) /* none yet */
+        return;
+    for (size_t i = 0; i < ATH_COUNT(paths); i++)
+        count += paths[i] != used && paths[i] != calls;
+    struct ath_wire_array list = ath_gpu_session_init_paths(to, count);
+    put_calls(entry, calls, ath_gpu_session_path_place(list, at++));
+    if (has_copies)
+        put_copies(entry, used, ath_gpu_session_path_place(list, at++));
+    for (size_t i = 0; i < ATH_COUNT(paths); i++) {
+        if (paths[i] == used || paths[i] == calls)
+            continue;
+        struct ath_gpu_session_path_builder other = ath_gpu_session_path_place(list, at++);
+        ath_gpu_session_path_set_transport(other, ath_control_transport_word(paths[i]));
+        ath_gpu_session_path_set_reason(other, reason_of(server, entry, used, paths[i]));
+    }
+}
+
 static void put_session(const struct ath_server *server,
                         const struct ath_session_board_entry *entry,
                         struct ath_gpu_session_builder to)
@@ -96,6 +184,7 @@ static void put_session(const struct ath_server *server,
     if (entry->purpose == ATH_GPU_PURPOSE_CUDA)
         put_turn(server, entry->id, ath_gpu_session_init_turn(to));
     put_channels(entry, to);
+    put_paths(server, entry, to);
     uint64_t devices = devices_of(entry);
     struct ath_wire_array uses =
         ath_gpu_session_init_devices(to, (uint32_t)__builtin_popcountll(devices));

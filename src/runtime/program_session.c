@@ -142,11 +142,23 @@ static void note_address(const char *text, char out[ATH_SESSION_BOARD_ADDRESS])
     snprintf(out, ATH_SESSION_BOARD_ADDRESS, "%.*s", ATH_SESSION_BOARD_ADDRESS - 1, shown);
 }
 
+/* Notes on the board what the paths cost. */
+static void note_costs(struct ath_program_session *program, int64_t channel_latency_ns)
+{
+    struct ath_session_board_entry *entry = program->entry;
+    const uint64_t bytes_per_s = program->stream->cost.bytes_per_s;
+    atomic_store(&entry->latency_ns, ath_tcp_latency_ns(program->socket.fd));
+    atomic_store(&entry->channel_latency_ns, channel_latency_ns);
+    atomic_store(&entry->bytes_per_s, bytes_per_s ? (int64_t)bytes_per_s : -1);
+    atomic_store(&entry->has_pieces, program->stripes.way == ATH_STRIPES_PIECES);
+}
+
 /* Notes on the board what the connections for large copies have carried. A lost one keeps its
  * addresses. */
 static void note_channels(struct ath_program_session *program)
 {
     struct ath_stripe_state state;
+    int64_t latency_ns = -1;
     uint32_t count = 0;
     while (count < program->stripes.count && ath_tcp_stripe_state(program->stream, count, &state)) {
         struct ath_session_board_channel *channel = &program->entry->channels[count++];
@@ -158,8 +170,11 @@ static void note_channels(struct ath_program_session *program)
         atomic_store(&channel->sent_bytes, (int64_t)state.sent_bytes);
         atomic_store(&channel->received_bytes, (int64_t)state.received_bytes);
         atomic_store(&channel->sent_again, state.sent_again);
+        if (state.latency_ns >= 0 && (latency_ns < 0 || state.latency_ns < latency_ns))
+            latency_ns = state.latency_ns;
     }
     atomic_store(&program->entry->channel_count, count);
+    note_costs(program, latency_ns);
 }
 
 /* Watches for the client's end: the threads of calls may all be waiting for the GPU then. */

@@ -180,6 +180,9 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     atomic_store(&entry->transport, 0);
     entry->counts = (struct ath_call_counts){ 0 };
     atomic_store(&entry->channel_count, 0);
+    atomic_store(&entry->latency_ns, -1);
+    atomic_store(&entry->channel_latency_ns, -1);
+    atomic_store(&entry->bytes_per_s, -1);
     atomic_store(&entry->asked_ms, 0);
     begin_turns(known, entry);
     atomic_store(&known->process, 0);
@@ -321,6 +324,10 @@ static void copy_channels(const struct ath_session_board_entry *entry,
         to->received_bytes = atomic_load(&from->received_bytes);
         to->sent_again = atomic_load(&from->sent_again);
     }
+    out->latency_ns = atomic_load(&entry->latency_ns);
+    out->channel_latency_ns = atomic_load(&entry->channel_latency_ns);
+    out->bytes_per_s = atomic_load(&entry->bytes_per_s);
+    out->has_pieces = atomic_load(&entry->has_pieces);
 }
 
 /* The slot may be given to another session during the copy; its id differs then. */

@@ -91,6 +91,10 @@ struct ath_session_board_entry {
     _Atomic uint32_t processors[ATH_DEVICES_MAX], processors_total[ATH_DEVICES_MAX];
     _Atomic uint32_t channel_count;
     struct ath_session_board_channel channels[ATH_STRIPES_MAX - 1];
+    /* The round trip of the connection of the calls, the least one of those for large copies, and
+     * the speed of the latest large frames that were sent. Negative: unknown. */
+    _Atomic int64_t latency_ns, channel_latency_ns, bytes_per_s;
+    atomic_int has_pieces; /* not 0: the calls' connection carries no part of large copies */
 };
 
 /* The facts of a session that the listening process writes. */

@@ -31,16 +31,17 @@ def udp_port(server):
 
 class Relay:
     """Listens at another address of the loopback, at the server's own ports: passes all bytes of TCP on, and datagrams as `treat` says,
-    which gets each one and returns those to pass on."""
+    which gets each one and returns those to pass on. port: the server's for datagrams, if its log does not tell."""
 
-    def __init__(self, server, treat):
+    def __init__(self, server, treat, port=None):
         self.server, self.treat = server, treat
+        self.port = port or udp_port(server)
         self.seen, self.is_over = 0, False
         self.listener = socket.create_server((RELAYED, server.port))
         self.listener.settimeout(0.1)
         self.front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.front.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        self.front.bind((RELAYED, udp_port(server)))
+        self.front.bind((RELAYED, self.port))
         self.front.settimeout(0.1)
         self.backs = {}  # a client's address -> the socket towards the server
         self.address = f"{RELAYED}:{server.port}"
@@ -85,7 +86,7 @@ class Relay:
                 back = self.backs[client] = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                 back.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
                 back.settimeout(0.1)
-                back.connect((HERE, udp_port(self.server)))
+                back.connect((HERE, self.port))
                 self.begin(self.answer, back, client)
             for piece in self.treat(datagram):
                 self.backs[client].send(piece)
@@ -203,6 +204,68 @@ class Udp(Base):
                 return sum(one["sent_bytes"] for one in shown) > 16 * MIB
             self.assertTrue(harness.wait_until(has_come), shown)
             self.assertEqual({(one["transport"], one["local"], one["sent_again"]) for one in shown}, {("udp", None, None)})
+
+    def paths_of(self, server, until=lambda paths: True):
+        """The paths of the only session, in the order of the list."""
+        shown = []
+
+        def have_come():
+            result = harness.run("session", "list", "--json", "--server", server.address, "--key", runtime.key_file())
+            value, faults = harness.check_json(result.stdout)
+            self.assertEqual(faults, [])
+            shown[:] = value["runtimes"][0]["sessions"][0]["paths"]
+            return shown and until(shown)
+        self.assertTrue(harness.wait_until(have_come), shown)
+        return shown
+
+    def test_the_list_of_sessions_shows_the_paths(self):
+        """With their costs, once there were copies."""
+        with serve("--udp", "0", *PLAIN) as server, Program(server.address, words=UDP) as program:
+            self.check_copies(program)
+            paths = self.paths_of(server, lambda paths: paths[1]["bytes_per_s"])
+            self.assertEqual([(one["transport"], one["reason"], one["connections"], one["least_bytes"]) for one in paths],
+                             [("tcp", None, 1, 0), ("udp", None, 3, MIB), ("local", "not-near", 0, 0), ("shm", "not-near", 0, 0)])
+            self.assertGreater(paths[0]["latency_ns"], 0)
+            self.assertEqual((paths[0]["bytes_per_s"], paths[1]["latency_ns"]), (None, None))
+            self.assertGreater(paths[1]["bytes_per_s"], 0)
+            result = harness.run("session", "list", "-v", "--server", server.address, "--key", runtime.key_file())
+            self.assertRegex(result.stdout, r"udp +copies from 1\.0 MiB, 3 connections +- +[0-9.]+ GB/s")
+            self.assertRegex(result.stdout, r"shm +not used: the program reaches the runtime by an address")
+
+    def test_why_udp_is_not_used(self):
+        for words, reason in ((("--udp", "0"), "not-asked"), ((), "not-served")):
+            with self.subTest(reason), serve(*words) as server, Program(server.address) as program:
+                self.check_copies(program)
+                paths = self.paths_of(server, lambda paths: paths[1]["bytes_per_s"])
+                self.assertEqual([(one["transport"], one["reason"], one["connections"]) for one in paths],
+                                 [("tcp", None, 1), ("tcp", None, 4), ("local", "not-near", 0), ("shm", "not-near", 0), ("udp", reason, 0)])
+                self.assertGreater(paths[1]["latency_ns"], 0)
+
+    def test_a_unix_socket_needs_no_udp(self):
+        with serve("--udp", "0") as server:
+            with Program(f"unix:{server.socket}") as program:
+                self.check_copies(program)
+                self.assertEqual([(one["transport"], one["reason"], one["connections"]) for one in self.paths_of(server)],
+                                 [("shm", None, 1), ("local", "not-asked", 0), ("udp", "not-needed", 0), ("tcp", "not-needed", 0)])
+            program = Program(f"unix:{server.socket}", words=UDP)
+            self.check_copies(program)
+            self.assertIn("large data goes by TCP: the server is reached by its unix socket", program.end())
+
+    def test_a_program_says_its_plan(self):
+        """It names the paths of calls and copies, their costs, and why other paths are not used."""
+        with serve("--udp", "0", *PLAIN) as server:
+            port = udp_port(server)
+            for words, copies, refused in (
+                    (UDP, rf"3 x udp {HERE}:{port}, and a share by that of the calls", r"shm \(the transport 'udp' is asked for\)"),
+                    (PLAIN, rf"4 x tcp {re.escape(server.address)}",
+                     r"shm \(the server is reached by an address\), udp \(only on request \(--transport udp\)\)")):
+                program = Program(server.address, words=("-v", *words))
+                self.check_copies(program)
+                said = program.end()
+                self.assertRegex(said, rf"calls and copies below 1 MiB: tcp {re.escape(server.address)}, \d+\.\d\d ms\n")
+                self.assertRegex(said, rf"copies from 1 MiB: {copies}\n")
+                self.assertRegex(said, rf"paths not used: {refused}\n")
+                self.assertRegex(said, r"copies from 1 MiB went to the server at [0-9.]+ [GM]B/s: 64 MiB in about [0-9.]+ ms\n")
 
     def test_filtered(self):
         with serve("--udp", "0", *PLAIN) as server, Relay(server, lambda datagram: []) as relay:

@@ -12,6 +12,7 @@
 #include "base/i18n.h"
 #include "base/text.h"
 #include "base/time_claim.h"
+#include "cli/output/session_paths.h"
 #include "cli/output/session_words.h"
 #include "cli/output/table.h"
 #include "cli/output/words.h"
@@ -189,6 +190,10 @@ const struct ath_field ath_session_fields[] = {
               .help = "connections for large copies beside that of the calls, as they were at most "
                       "two seconds ago; none over shm",
               .fields = channel_fields),
+    ATH_FIELD("paths", ATH_AT_LIST(struct ath_runtime_session, paths, path_count),
+              .help = "paths between the program and its GPUs, as they were at most two seconds "
+                      "ago; none if the runtime is too old to say",
+              .fields = ath_session_path_fields),
     ATH_FIELD("turn", ATH_OF(ATH_FIELD_OBJECT),
               .help = "its part of the GPUs' time; null if the runtime is too old to say",
               .is_nullable = true, .fields = turn_fields, .find = find_turn),
@@ -248,11 +253,6 @@ static const struct ath_field list_fields[] = {
     { .name = NULL },
 };
 
-static char *name_of(const struct ath_session_group *group)
-{
-    return group->id == ATH_UNSET ? ath_xstrdup(group->server) : ath_xasprintf("NUMA%d", group->id);
-}
-
 /* ---- the table ---- */
 
 /* PEER is the widest: a narrow screen of the menus cuts the end of it only. */
@@ -302,7 +302,7 @@ static void add_rows(const struct ath_session_group *group, struct ath_table *ta
     for (size_t i = 0; i < group->sessions.count; i++) {
         const struct ath_runtime_session *one = &group->sessions.items[i];
         struct ath_table_cell *row = ath_table_add_row(table);
-        row[RUNTIME].text = name_of(group);
+        row[RUNTIME].text = ath_session_group_name(group);
         row[ID].text = ath_xasprintf("%" PRIu64, one->id);
         row[ID].role = ATH_ROLE_NAME;
         row[PROGRAM].text = ath_xstrdup(one->program);
@@ -336,7 +336,7 @@ void ath_sessions_print(const struct ath_style *style, FILE *out,
 static void print_error(const struct ath_style *style, FILE *out,
                         const struct ath_session_group *group)
 {
-    ath_auto_free char *name = name_of(group);
+    ath_auto_free char *name = ath_session_group_name(group);
     ath_auto_free char *message = ath_clean(group->err.message, style->is_utf8);
     ath_auto_free char *hint = ath_style_hint(style, group->err.hint);
     fprintf(out, "%s%s: %s%s\n", ath_style_on(style, ATH_ROLE_BAD), name ? name : "", message,
@@ -351,7 +351,7 @@ static bool say(const struct ath_style *style, FILE *out, const struct ath_sessi
                 bool has_name, char *sentence)
 {
     ath_auto_free char *words = sentence;
-    ath_auto_free char *name = has_name ? name_of(group) : NULL;
+    ath_auto_free char *name = has_name ? ath_session_group_name(group) : NULL;
     ath_auto_free char *text = words && name ? ath_xasprintf("%s: %s", name, words) : NULL;
     if (words)
         ath_style_print(style, out, &(struct ath_paragraph){ .text = text ? text : words });
@@ -380,7 +380,7 @@ static void add_channels(const struct ath_session_group *group,
     for (size_t i = 0; i < session->channel_count; i++) {
         const struct ath_runtime_channel *channel = &session->channels[i];
         struct ath_table_cell *row = ath_table_add_row(table);
-        row[0].text = name_of(group);
+        row[0].text = ath_session_group_name(group);
         row[1].text = ath_xasprintf("%" PRIu64, session->id);
         row[2].text = ath_xasprintf("%zu", i + 1);
         row[3].text = ath_xstrdup(channel->is_lost ? _("lost") : channel->transport);
@@ -422,8 +422,10 @@ static void list_to_text(const struct ath_style *style, FILE *out, const void *d
         has_answer = has_answer || !report->items[i].status;
     }
     ath_sessions_print(style, out, report->items, report->count);
-    if (report->shows_channels)
+    if (report->shows_channels) {
+        ath_session_paths_print(style, out, report);
         print_channels(style, out, report);
+    }
     if (!report->count)
         fprintf(out, "%s\n", _("no runtime runs here"));
     else if (!count && has_answer)

@@ -190,6 +190,11 @@ static char *user_words(const struct ath_session_group *group, unsigned int uid)
     return user ? ath_xstrdup(user->pw_name) : ath_xasprintf("%u", uid);
 }
 
+char *ath_session_group_name(const struct ath_session_group *group)
+{
+    return group->id == ATH_UNSET ? ath_xstrdup(group->server) : ath_xasprintf("NUMA%d", group->id);
+}
+
 /* The kernel says process 0 if the process is in a namespace that the runtime cannot see. */
 char *ath_session_peer_words(const struct ath_session_group *group, const char *peer)
 {

@@ -19,5 +19,9 @@ char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
 char *ath_session_held_words(const struct ath_session_group *group,
                              const struct ath_runtime_session *session);
 
+/* Returns the name of a runtime: "NUMA0", or its address if the user named it so. The caller frees
+ * it. */
+char *ath_session_group_name(const struct ath_session_group *group);
+
 /* Returns a peer "unix:PID:UID" in words, another address as it is. The caller frees it. */
 char *ath_session_peer_words(const struct ath_session_group *group, const char *peer);

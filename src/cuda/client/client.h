@@ -28,6 +28,7 @@
 #include "cuda/client/thread_cache.h"
 #include "cuda/common/call_side.h"
 #include "proto/cuda-wire-types.h"
+#include "remote/transport/stream.h"
 #include "remote/wire/frame.h"
 
 /* Whether the server is lost. Calls that need the GPU then fail with CUDA_ERROR_DEVICE_UNAVAILABLE.
@@ -88,7 +89,7 @@ struct ath_cuda_link_ops {
 struct ath_cuda_link {
     const struct ath_cuda_link_ops *ops;
     int driver_version; /* as cuDriverGetVersion() returns it; 0: not known. The opener sets it */
-    uint64_t round_trip_ns; /* measured once, while the session was opened. The opener sets it */
+    const struct ath_path_cost *cost; /* of its stream; NULL: not known */
     /* driverFingerprint of proto/control.capnp; zeros: not known. The opener sets it */
     struct ath_fingerprint_value driver_fingerprint;
 

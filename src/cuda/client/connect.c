@@ -17,6 +17,7 @@
 #include "cuda/client/client.h"
 #include "cuda/client/instance.h"
 #include "cuda/client/link.h"
+#include "cuda/client/path_words.h"
 #include "cuda/common/open_result.h"
 #include "remote/session/open.h"
 #include "remote/session/recovery.h"
@@ -39,17 +40,13 @@ enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 static int choose_transport(const struct ath_session *session, enum ath_control_transport *out,
                             struct ath_err *err)
 {
-    const char *told = ath_client_variable("AITHERION_TRANSPORT");
+    const struct ath_path_facts *paths = &session->paths;
     char text[ATH_ENDPOINT_TEXT];
-    bool is_unix = ath_starts_with(ath_endpoint_of_socket(session->fd, true, text), "unix:");
-    bool is_shm = !told || !strcmp(told, "auto") ? is_unix : !strcmp(told, "shm");
-
-    *out = is_shm                    ? ATH_CONTROL_TRANSPORT_SHM
-           : session->stripes.is_udp ? ATH_CONTROL_TRANSPORT_UDP
-                                     : ATH_CONTROL_TRANSPORT_TCP;
-    if (*out == ATH_CONTROL_TRANSPORT_SHM && !is_unix)
+    *out = ath_path_choose(paths);
+    if (ath_path_is_wanted(ATH_CONTROL_TRANSPORT_SHM, paths) && !paths->is_unix)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                           _("the transport 'shm' needs the server's unix socket, not '%s'"), text);
+                           _("the transport 'shm' needs the server's unix socket, not '%s'"),
+                           ath_endpoint_of_socket(session->fd, true, text));
     return 0;
 }
 
@@ -129,6 +126,8 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
         return ath_err_system(err, status, "%s", _("cannot begin to speak with the server"));
     session->fd = -1;
     session->tls = NULL;
+    if (transport != ATH_CONTROL_TRANSPORT_SHM)
+        stream->cost.latency_ns = session->round_trip_ns;
     status = ath_tcp_add_stripes(stream, stripes->way, stripes->sockets, stripes->count);
     if (!status && stripes->count) {
         status = ath_recovery_begin(ath_tcp_channels(stream), stripes, &owner);
@@ -171,14 +170,20 @@ static void say_channels(const struct ath_stripes *stripes)
     }
 }
 
+static void say_plan(const struct ath_session *session)
+{
+    ath_path_say_plan(session);
+    say_channels(&session->stripes);
+}
+
 static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
     enum ath_control_transport transport = ATH_CONTROL_TRANSPORT_TCP;
-    const char *told = ath_client_variable("AITHERION_TRANSPORT");
     const struct ath_session_first first = { .send = send_question,
                                              .context = &transport,
-                                             .wants_udp = told && !strcmp(told, "udp") };
+                                             .transport =
+                                                 ath_client_variable("AITHERION_TRANSPORT") };
     struct ath_control_channel channel;
     struct ath_cuda_link *link = NULL;
 
@@ -187,13 +192,12 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
         status = await_channel(&session, transport, &channel, err);
     bool is_encrypted = session.tls != NULL;
     if (!status)
-        say_channels(&session.stripes);
+        say_plan(&session);
     if (!status)
         status = make_link(&session, transport, &link, err);
     if (!link)
         return status;
     link->driver_version = (int)ath_control_channel_driver_version(channel);
-    link->round_trip_ns = transport != ATH_CONTROL_TRANSPORT_SHM ? session.round_trip_ns : 0;
     struct ath_wire_bytes print = ath_control_channel_driver_fingerprint(channel);
     if (print.length == sizeof link->driver_fingerprint)
         memcpy(&link->driver_fingerprint, print.data, sizeof link->driver_fingerprint);

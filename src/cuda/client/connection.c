@@ -22,6 +22,7 @@
 #include "cuda/client/memory_ahead.h"
 #include "cuda/client/memory_reuse.h"
 #include "cuda/client/mirror.h"
+#include "cuda/client/path_words.h"
 #include "cuda/client/staging.h"
 #include "cuda/client/stream_pool.h"
 #include "cuda/common/memory_token.h"
@@ -113,6 +114,10 @@ static void note_program_exit(void)
     exiting_thread = pthread_self();
     ath_cuda_connection.is_exiting = true;
     ath_cuda_fact_file_save();
+    if (!pthread_mutex_trylock(&ath_cuda_connection.order)) { /* a writer may wait forever */
+        ath_path_say_cost(ath_cuda_connection.link);
+        pthread_mutex_unlock(&ath_cuda_connection.order);
+    }
     ath_cuda_thread_cache_forget(); /* calls of other threads are refused from here on */
     for (int i = 0;
          i < MOST && ath_cuda_thread_count() > 1 && (i < LEAST || ath_cuda_connection.waiting); i++)
@@ -145,7 +150,9 @@ bool ath_cuda_is_line_slow(void)
 {
     const uint64_t least_ns = 5000000;
     pthread_mutex_lock(&ath_cuda_connection.order);
-    bool yes = ath_cuda_connection.link && ath_cuda_connection.link->round_trip_ns >= least_ns;
+    const struct ath_path_cost *cost =
+        ath_cuda_connection.link ? ath_cuda_connection.link->cost : NULL;
+    bool yes = cost && cost->latency_ns >= least_ns;
     pthread_mutex_unlock(&ath_cuda_connection.order);
     return yes;
 }

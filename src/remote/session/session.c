@@ -18,7 +18,7 @@
 struct handshake {
     struct ath_session *session;
     const struct ath_secret *secret;
-    bool is_program, wants_udp;
+    bool is_program;
     uint64_t deadline_ms;
     struct ath_frame hello, challenge;
     struct ath_binding binding; /* of an encrypted connection */
@@ -178,65 +178,57 @@ static int say_hello(struct handshake *handshake, enum ath_gpu_purpose purpose, 
     return send_message(handshake->session, handshake->deadline_ms, &handshake->hello, err);
 }
 
+static bool wants_udp(const struct ath_session *session)
+{
+    return ath_path_is_wanted(ATH_CONTROL_TRANSPORT_UDP, &session->paths);
+}
+
 /* Most servers have no data addresses: their connections are made while the challenge comes. */
 static void begin_own_stripes(const struct handshake *handshake)
 {
     const struct ath_stripes_owner owner = ath_session_as_owner(handshake->session);
-    if (handshake->is_program && !handshake->wants_udp)
+    if (handshake->is_program && !wants_udp(handshake->session))
         ath_stripes_begin(&owner, "", &handshake->session->stripes);
 }
 
-/* By a port of the server's address, or by its data addresses (0). */
-static void say_no_udp(uint16_t port, int status)
+static void note_paths(struct ath_session *session, struct ath_control_challenge challenge)
 {
-    if (port)
-        ath_log(ATH_LOG_NORMAL,
-                _("large data goes by TCP: no way by UDP to the server's port %d: %s"), port,
-                strerror(-status));
-    else
-        ath_log(ATH_LOG_NORMAL,
-                _("large data goes by TCP: no way by UDP to the server's data addresses: %s"),
-                strerror(-status));
+    struct ath_path_facts *paths = &session->paths;
+    paths->has_data_addresses = *ath_control_challenge_data_addresses(challenge);
+    paths->udp_port = paths->has_data_addresses ? 0 : ath_control_challenge_udp_port(challenge);
+    paths->serves_udp = paths->udp_port || (paths->has_data_addresses &&
+                                            ath_control_challenge_has_data_udp(challenge));
+    paths->would_leak = session->must_not_leak && !session->tls;
 }
 
-/*
- * Begins further connections by UDP. A session that is plain because it stays on this host makes
- * none: behind a tunnel the port of UDP may be another user's.
- */
-static bool begin_udp(const struct ath_stripes_owner *owner, struct ath_control_challenge challenge,
-                      struct ath_stripes *out)
+/* Begins further connections by UDP if the table of paths has it first. */
+static bool begin_udp(struct ath_session *session, const struct ath_stripes_owner *owner,
+                      const char *addresses)
 {
-    const char *addresses = ath_control_challenge_data_addresses(challenge);
-    const uint16_t port = *addresses ? 0 : ath_control_challenge_udp_port(challenge);
-    if (!port && !(*addresses && ath_control_challenge_has_data_udp(challenge))) {
-        ath_log(ATH_LOG_NORMAL, "%s", _("large data goes by TCP: the server does not take UDP"));
-        return false;
-    }
-    if (owner->must_not_leak && !owner->is_encrypted) {
-        ath_log(
-            ATH_LOG_NORMAL, "%s",
-            _("large data goes by TCP: this connection stays on this host and is not encrypted, "
-              "so UDP would not be, either (--encrypt on)"));
-        return false;
-    }
-    int status = ath_stripes_begin_udp(owner, addresses, port, out);
-    if (status)
-        say_no_udp(port, status);
-    return !status;
+    struct ath_path_facts *paths = &session->paths;
+    char reason[ATH_PATH_REASON_BYTES];
+    if (!ath_path_reason(ATH_CONTROL_TRANSPORT_UDP, paths, reason))
+        paths->udp_status =
+            ath_stripes_begin_udp(owner, addresses, paths->udp_port, &session->stripes);
+    if (!ath_path_reason(ATH_CONTROL_TRANSPORT_UDP, paths, reason))
+        return true;
+    ath_log(ATH_LOG_NORMAL, _("large data goes by TCP: %s"), reason);
+    return false;
 }
 
 /* Begins other connections if the challenge names other ways. */
 static void begin_stripes(struct handshake *handshake, struct ath_control_challenge challenge)
 {
-    const struct ath_stripes_owner owner = ath_session_as_owner(handshake->session);
-    struct ath_stripes *stripes = &handshake->session->stripes;
+    struct ath_session *session = handshake->session;
+    const struct ath_stripes_owner owner = ath_session_as_owner(session);
     const char *addresses = ath_control_challenge_data_addresses(challenge);
-    if (handshake->wants_udp && begin_udp(&owner, challenge, stripes))
+    note_paths(session, challenge);
+    if (wants_udp(session) && begin_udp(session, &owner, addresses))
         return;
     if (*addresses)
-        ath_stripes_free(stripes);
-    if (!stripes->count)
-        ath_stripes_begin(&owner, addresses, stripes);
+        ath_stripes_free(&session->stripes);
+    if (!session->stripes.count)
+        ath_stripes_begin(&owner, addresses, &session->stripes);
 }
 
 static int read_challenge(struct handshake *handshake, struct ath_err *err)
@@ -371,12 +363,9 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
                        const struct ath_session_first *first, uint64_t deadline_ms,
                        struct ath_err *err)
 {
-    __attribute__((cleanup(
-        handshake_free))) struct handshake handshake = { .session = session,
-                                                         .secret = secret,
-                                                         .is_program = first,
-                                                         .wants_udp = first && first->wants_udp,
-                                                         .deadline_ms = deadline_ms };
+    __attribute__((cleanup(handshake_free))) struct handshake handshake = {
+        .session = session, .secret = secret, .is_program = first, .deadline_ms = deadline_ms
+    };
     uint64_t begin_ns = ath_now_ns(), proof_ns;
     if (session->tls && ath_binding_find(session->tls, &handshake.binding))
         return report_wrong_message(err);
@@ -405,6 +394,8 @@ static int open_once(const struct ath_endpoint *endpoint, const struct ath_secre
 {
     int status = ath_endpoint_connect(endpoint, deadline_ms, &session->fd, err);
     session->must_not_leak = secret && encryption.policy == ATH_ENCRYPT_AUTO;
+    session->paths = (struct ath_path_facts){ .wanted = first ? first->transport : NULL,
+                                              .is_unix = endpoint->is_unix };
     if (!status && ath_encrypt_wants(encryption.policy, session->fd, secret != NULL))
         status = begin_tls(session, endpoint, secret, encryption.authorities, deadline_ms, err);
     return status ? status : shake_hands(session, secret, first, deadline_ms, err);

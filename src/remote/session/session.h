@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "proto/control.h"
+#include "remote/session/paths.h"
 #include "remote/session/stripes.h"
 #include "remote/tls/policy.h"
 #include "remote/wire/endpoint.h"
@@ -18,6 +19,7 @@ struct ath_session {
     int timeout_ms;
     uint64_t round_trip_ns;          /* the shorter one of the two that opened the session */
     bool must_not_leak;              /* a plain connection must stay on this host */
+    struct ath_path_facts paths;     /* of a program: what decides on its paths */
     struct ath_stripes stripes;      /* a program's further connections */
     struct ath_ticket ticket;        /* for proving them */
     struct ath_wire_builder builder; /* of the next question */
@@ -34,7 +36,7 @@ struct ath_session {
 struct ath_session_first {
     int (*send)(struct ath_session *session, void *context, struct ath_err *err);
     void *context;
-    bool wants_udp; /* the program's further connections go by UDP if the server takes it */
+    const char *transport; /* that the user asks for: auto, shm, tcp or udp; NULL: auto */
 };
 
 /*

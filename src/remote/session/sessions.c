@@ -78,10 +78,23 @@ static void take_channel(struct ath_gpu_session_channel from, struct ath_runtime
     };
 }
 
+static void take_path(struct ath_gpu_session_path from, struct ath_runtime_path *to)
+{
+    *to = (struct ath_runtime_path){
+        .transport = text_of(ath_gpu_session_path_transport(from)),
+        .reason = ath_gpu_session_path_reason(from),
+        .connections = ath_gpu_session_path_connections(from),
+        .least_bytes = ath_gpu_session_path_least_bytes(from),
+        .latency_ns = count_of(ath_gpu_session_path_latency_ns(from)),
+        .bytes_per_s = count_of(ath_gpu_session_path_bytes_per_s(from)),
+    };
+}
+
 static void take_session(struct ath_gpu_session from, struct ath_runtime_session *to)
 {
     struct ath_wire_list uses = ath_gpu_session_devices(from);
     struct ath_wire_list channels = ath_gpu_session_channels(from);
+    struct ath_wire_list paths = ath_gpu_session_paths(from);
     const char *program = ath_gpu_session_program(from);
     const char *identity = ath_gpu_session_identity(from);
     const char *host = ath_gpu_session_host(from);
@@ -101,6 +114,9 @@ static void take_session(struct ath_gpu_session from, struct ath_runtime_session
     for (uint32_t i = 0; i < channels.count; i++)
         take_channel(ath_gpu_session_channel_item(channels, i),
                      ath_push(&to->channels, &to->channel_count, sizeof *to->channels));
+    for (uint32_t i = 0; i < paths.count; i++)
+        take_path(ath_gpu_session_path_item(paths, i),
+                  ath_push(&to->paths, &to->path_count, sizeof *to->paths));
 }
 
 static const struct ath_runtime_session *find(const struct ath_runtime_sessions *sessions,
@@ -146,7 +162,7 @@ int ath_session_list(struct ath_session *session, struct ath_runtime_sessions *o
     return 0;
 }
 
-static void free_channels(struct ath_runtime_session *session)
+static void free_ways(struct ath_runtime_session *session)
 {
     for (size_t i = 0; i < session->channel_count; i++) {
         free(session->channels[i].local);
@@ -154,6 +170,9 @@ static void free_channels(struct ath_runtime_session *session)
         free(session->channels[i].transport);
     }
     free(session->channels);
+    for (size_t i = 0; i < session->path_count; i++)
+        free(session->paths[i].transport);
+    free(session->paths);
 }
 
 void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions)
@@ -166,7 +185,7 @@ void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions)
         free(sessions->items[i].host);
         free(sessions->items[i].peer);
         free(sessions->items[i].uses);
-        free_channels(&sessions->items[i]);
+        free_ways(&sessions->items[i]);
     }
     free(sessions->items);
     *sessions = (struct ath_runtime_sessions){ 0 };

@@ -28,6 +28,16 @@ struct ath_runtime_channel {
     bool is_lost;                       /* it broke, and has not come again */
 };
 
+/* A path between a program and its GPUs, used or not (gpu-control.capnp). */
+struct ath_runtime_path {
+    char *transport;                 /* "local", "shm", "udp", "tcp"; NULL if unknown */
+    enum ath_gpu_path_reason reason; /* why it is not used */
+    uint32_t connections;
+    uint64_t least_bytes; /* of the frames that go by it */
+    int64_t latency_ns;   /* a round trip; ATH_UNKNOWN */
+    int64_t bytes_per_s;  /* of the latest large frames that the server has sent; ATH_UNKNOWN */
+};
+
 /* Why a session waits for a GPU. */
 enum ath_wait_reason {
     ATH_WAIT_NONE,     /* it does not wait */
@@ -65,6 +75,8 @@ struct ath_runtime_session {
     size_t use_count;
     struct ath_runtime_channel *channels; /* beside the connection of the calls */
     size_t channel_count;
+    struct ath_runtime_path *paths; /* none if the server is older than these */
+    size_t path_count;
 };
 
 struct ath_runtime_sessions {

@@ -158,6 +158,7 @@ bool ath_channels_state(struct ath_channels *channels, size_t slot, struct ath_s
                                       .sent_bytes = channels->bytes[slot].sent,
                                       .received_bytes = channels->bytes[slot].received };
     out->sent_again = channels->sent_again[slot] + ath_tcp_sent_again(channel->socket.fd);
+    out->latency_ns = ath_tcp_latency_ns(channel->socket.fd);
     ath_endpoint_of_socket(channel->socket.fd, false, out->local);
     ath_endpoint_of_socket(channel->socket.fd, true, out->peer);
     pthread_mutex_unlock(&channels->lock);

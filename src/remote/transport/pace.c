@@ -9,11 +9,15 @@
 
 enum { WINDOW_NS = 4 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000, WEIGHT = 4 };
 
-/* The bytes that wait in a socket, or are on their way. */
-static uint64_t waiting(const struct ath_pace *pace)
+uint64_t ath_pace_waiting(int fd)
 {
     int bytes = 0;
-    return ioctl(pace->fd, SIOCOUTQ, &bytes) || bytes < 0 ? 0 : (uint64_t)bytes;
+    return ioctl(fd, SIOCOUTQ, &bytes) || bytes < 0 ? 0 : (uint64_t)bytes;
+}
+
+static uint64_t waiting(const struct ath_pace *pace)
+{
+    return ath_pace_waiting(pace->fd);
 }
 
 static void begin_window(struct ath_pace *pace, uint64_t left)

@@ -22,6 +22,9 @@ struct ath_pace {
     uint64_t since_ns, gone; /* the begin of the measurement, and what the socket was rid of then */
 };
 
+/* The bytes that wait in a socket, or are on their way. */
+uint64_t ath_pace_waiting(int fd);
+
 void ath_pace_init(struct ath_pace *pace, int fd);
 
 /* Called before a connection's first piece of a frame, before each piece, and behind it. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "remote/switches.h"
 
 static int processors(void)
@@ -86,11 +87,26 @@ int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct at
     return status ? status : ath_stream_read_rest(stream, length, frame);
 }
 
-int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
-                           const struct iovec parts[ATH_FRAME_PARTS])
+void ath_path_cost_add(struct ath_path_cost *cost, uint64_t bytes, uint64_t time_ns)
+{
+    const double keeps = 0.75;
+    cost->moved_bytes = cost->moved_bytes * keeps + (double)bytes;
+    cost->moving_s = cost->moving_s * keeps + (double)time_ns / 1e9;
+    if (cost->moving_s > 0)
+        atomic_store_explicit(&cost->bytes_per_s, (uint64_t)(cost->moved_bytes / cost->moving_s),
+                              memory_order_relaxed);
+}
+
+uint64_t ath_path_cost_ns(const struct ath_path_cost *cost, uint64_t bytes)
+{
+    const uint64_t speed = atomic_load_explicit(&cost->bytes_per_s, memory_order_relaxed);
+    return speed ? cost->latency_ns + (uint64_t)((double)bytes * 1e9 / (double)speed) : 0;
+}
+
+static int write_frame(struct ath_stream *stream, struct iovec ahead,
+                       const struct iovec parts[ATH_FRAME_PARTS], size_t length)
 {
     struct iovec all[] = { ahead, parts[0], parts[1], parts[2] };
-    size_t length = parts[0].iov_len + parts[1].iov_len + parts[2].iov_len;
     _Static_assert(ATH_FRAME_PARTS == 3, "all has them");
 
     if (!stream->large_bytes || length < stream->large_bytes)
@@ -101,4 +117,23 @@ int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
     all[1].iov_base = (uint8_t *)all[1].iov_base + ATH_FRAME_HEAD;
     all[1].iov_len -= ATH_FRAME_HEAD;
     return status ? status : stream->ops->write_large(stream, all + 1, ATH_FRAME_PARTS);
+}
+
+static uint64_t unsent(const struct ath_stream *stream)
+{
+    return stream->ops->unsent ? stream->ops->unsent(stream) : 0;
+}
+
+int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
+                           const struct iovec parts[ATH_FRAME_PARTS])
+{
+    const size_t length = parts[0].iov_len + parts[1].iov_len + parts[2].iov_len;
+    if (length < ATH_STRIPED_BYTES)
+        return write_frame(stream, ahead, parts, length);
+    const uint64_t before = unsent(stream), begin_ns = ath_now_ns();
+    int status = write_frame(stream, ahead, parts, length);
+    const uint64_t given = before + length, left = unsent(stream);
+    if (!status)
+        ath_path_cost_add(&stream->cost, given > left ? given - left : 0, ath_now_ns() - begin_ns);
+    return status;
 }

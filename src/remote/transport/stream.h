@@ -35,6 +35,10 @@ struct ath_stream_ops {
     int (*write_large)(struct ath_stream *stream, const struct iovec *parts, size_t count);
     int (*read_large)(struct ath_stream *stream, void *bytes, size_t length);
 
+    /* The bytes of large frames that have been written and not sent yet. NULL: there are none when
+     * write_large() returns. */
+    uint64_t (*unsent)(const struct ath_stream *stream);
+
     /* Makes every wait, and every later call, fail at once. */
     void (*shut)(struct ath_stream *stream);
 
@@ -64,8 +68,25 @@ struct ath_stream_ops {
     void (*close)(struct ath_stream *stream);
 };
 
+/*
+ * The cost of a path: its round trip, and the time of the bytes at its speed. The speed is that of
+ * the large frames that were written lately; the latest ones count most.
+ */
+struct ath_path_cost {
+    uint64_t latency_ns;          /* 0: not known */
+    _Atomic uint64_t bytes_per_s; /* 0: not known. Any thread may read it */
+    double moved_bytes, moving_s; /* of the writing thread */
+};
+
+/* Counts a large frame, of which so many bytes were sent in a time. */
+void ath_path_cost_add(struct ath_path_cost *cost, uint64_t bytes, uint64_t time_ns);
+
+/* Returns the time that bytes take by the path; 0: the speed is not known. */
+uint64_t ath_path_cost_ns(const struct ath_path_cost *cost, uint64_t bytes);
+
 struct ath_stream {
     const struct ath_stream_ops *ops;
+    struct ath_path_cost cost; /* of large frames that this side writes, whatever their way */
     _Atomic uint32_t
         patience_us;    /* how long a wait polls before it sleeps; any thread may set it */
     size_t large_bytes; /* least size, with the head, of a frame that goes the large way; 0: none
@@ -137,6 +158,7 @@ struct ath_stripe_state {
     bool is_lost;                        /* and has not come again */
     uint64_t sent_bytes, received_bytes; /* of large frames */
     int64_t sent_again; /* segments, as the kernel counts them; negative: not a TCP connection */
+    int64_t latency_ns; /* a round trip, as the kernel measures it; negative: the same */
     char local[ATH_ENDPOINT_TEXT], peer[ATH_ENDPOINT_TEXT]; /* of the socket; lost: undefined */
 };
 
@@ -145,8 +167,10 @@ struct ath_stripe_state {
 bool ath_tcp_stripe_state(const struct ath_stream *stream, size_t index,
                           struct ath_stripe_state *out);
 
-/* Segments that a socket has sent more than once; negative if it is not of TCP. */
+/* Segments that a socket has sent more than once, and its round trip; negative if it is not of
+ * TCP. */
 int64_t ath_tcp_sent_again(int fd);
+int64_t ath_tcp_latency_ns(int fd);
 
 /* Whether a TCP peer has not answered for almost ten seconds although it should have. false for a
  * unix socket. */

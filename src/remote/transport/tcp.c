@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "remote/transport/channels.h"
+#include "remote/transport/pace.h"
 #include "remote/transport/parts.h"
 #include "remote/transport/poll_briefly.h"
 #include "remote/transport/stream.h"
@@ -239,6 +240,16 @@ static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts,
     return shares.failure;
 }
 
+/* Each connection's bytes that the peer has not confirmed. */
+static uint64_t tcp_unsent(const struct ath_stream *stream)
+{
+    const struct tcp *tcp = (const struct tcp *)stream;
+    uint64_t all = 0;
+    for (size_t i = 0; i < tcp->count; i++)
+        all += ath_pace_waiting(tcp->sockets[i].fd);
+    return all;
+}
+
 static int tcp_write_pieces(struct ath_stream *stream, const struct iovec *parts, size_t count)
 {
     return ath_channels_write(((struct tcp *)stream)->channels, parts, count);
@@ -307,15 +318,15 @@ static void tcp_close(struct ath_stream *stream)
 }
 
 /* The functions for large frames, by enum ath_stripes_way. */
-#define OPS(write_frame, read_frame)                                                               \
+#define OPS(write_frame, read_frame, unsent_bytes)                                                 \
     {                                                                                              \
         .name = "tcp", .wants_batches = true, .write = tcp_write, .read = tcp_read,                \
-        .write_large = write_frame, .read_large = read_frame, .shut = tcp_shut,                    \
-        .abandon = tcp_abandon, .close = tcp_close                                                 \
+        .write_large = write_frame, .read_large = read_frame, .unsent = unsent_bytes,              \
+        .shut = tcp_shut, .abandon = tcp_abandon, .close = tcp_close                               \
     }
 static const struct ath_stream_ops ops[] = {
-    [ATH_STRIPES_EQUAL] = OPS(tcp_write_large, tcp_read_large),
-    [ATH_STRIPES_PIECES] = OPS(tcp_write_pieces, tcp_read_pieces),
+    [ATH_STRIPES_EQUAL] = OPS(tcp_write_large, tcp_read_large, tcp_unsent),
+    [ATH_STRIPES_PIECES] = OPS(tcp_write_pieces, tcp_read_pieces, NULL),
 };
 
 static void prepare(int fd)
@@ -333,6 +344,7 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket)
     if (!tcp)
         return NULL;
     tcp->stream.ops = &ops[ATH_STRIPES_EQUAL];
+    tcp->stream.cost = (struct ath_path_cost){ 0 };
     tcp->sockets[0] = socket;
     tcp->count = 1;
     tcp->readers = tcp->writers = NULL;
@@ -401,6 +413,13 @@ int64_t ath_tcp_sent_again(int fd)
                                                                  : (int64_t)info.tcpi_total_retrans;
 }
 
+int64_t ath_tcp_latency_ns(int fd)
+{
+    struct tcp_info info = { 0 };
+    socklen_t length = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) ? -1 : info.tcpi_rtt * 1000LL;
+}
+
 bool ath_tcp_stripe_state(const struct ath_stream *stream, size_t index,
                           struct ath_stripe_state *out)
 {
@@ -412,7 +431,8 @@ bool ath_tcp_stripe_state(const struct ath_stream *stream, size_t index,
     const int fd = tcp->sockets[1 + index].fd;
     *out = (struct ath_stripe_state){ .sent_bytes = tcp->bytes[1 + index].sent,
                                       .received_bytes = tcp->bytes[1 + index].received,
-                                      .sent_again = ath_tcp_sent_again(fd) };
+                                      .sent_again = ath_tcp_sent_again(fd),
+                                      .latency_ns = ath_tcp_latency_ns(fd) };
     ath_endpoint_of_socket(fd, false, out->local);
     ath_endpoint_of_socket(fd, true, out->peer);
     return true;
