@@ -97,6 +97,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_limits.py \
 	tests/runtime/test_local.py \
 	tests/runtime/test_local_programs.py \
+	tests/runtime/test_lossy_udp.py \
 	tests/runtime/test_recording.py \
 	tests/runtime/test_remote.py \
 	tests/runtime/test_data_addresses.py \
