@@ -61,7 +61,7 @@ static const struct ath_example examples[] = {
     { "aitherion session list --server 10.0.0.11:50051 --json", N_("of a runtime on another "
                                                                    "machine, as data") },
     { "aitherion session list --explain", N_("who waits for whom, and why") },
-    { "aitherion session list -v", N_("and the connections by which large copies go") },
+    { "aitherion session list -v", N_("and the paths of calls and copies") },
     { "aitherion session list --watch 5", N_("every five seconds, until Ctrl-C") },
     { .command = NULL },
 };
@@ -77,8 +77,9 @@ const struct ath_command ath_command_session_list = {
            "what its key may have, or was set later by `session limit`. \"not enforced\": the "
            "runtime only counts (`enforce: false`). If a program has a share of the GPUs' time, a "
            "priority, or waits for its turn, a column says so. With -v, a second table has the "
-           "connections for large copies: their addresses, their bytes, and how often the runtime "
-           "sent a segment again."),
+           "paths of each program: what they carry, their latency and speed, or why they are not "
+           "used; a third one has the connections for large copies: their addresses, their bytes, "
+           "and how often the runtime sent a segment again."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,
