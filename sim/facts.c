@@ -48,6 +48,11 @@ bool sim_facts_trusts_handles(void)
     return !strcmp(setting("AITHERION_SIM_HANDLES", ""), "trusted");
 }
 
+bool sim_facts_compiler_is_deep(void)
+{
+    return !strcmp(setting("AITHERION_SIM_COMPILER", ""), "deep");
+}
+
 bool sim_facts_copies_late(void)
 {
     return !strcmp(setting("AITHERION_SIM_COPIES", ""), "late");

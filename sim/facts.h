@@ -22,8 +22,9 @@
  *                            driver does, which reads through each handle without a check
  *     AITHERION_SIM_GPU      a file: GPUs whose time all processes share (none): gpu_time.h
  *     AITHERION_SIM_PARTS    none: a driver that cannot divide a device's multiprocessors
- *     AITHERION_SIM_UNKNOWN  ignore: accept kernels that are not simulated, and variables of
- *                            compressed images; the kernels do nothing, the variables are zero.
+ *     AITHERION_SIM_COMPILER deep: compiling PTX takes 7 MiB of the caller's stack, nearly as much
+ * as a program's first thread has AITHERION_SIM_UNKNOWN  ignore: accept kernels that are not
+ * simulated, and variables of compressed images; the kernels do nothing, the variables are zero.
  *                            Shows what libraries ask of a driver.
  *
  * Takes no lock; reads the environment at each call.
@@ -47,6 +48,7 @@ bool sim_facts_ignores_unknown(void);
 bool sim_facts_has_parts(void);
 bool sim_facts_trusts_handles(void);
 bool sim_facts_copies_late(void);
+bool sim_facts_compiler_is_deep(void);
 size_t sim_facts_memory_bytes(void); /* 0: AITHERION_SIM_MEMORY is invalid */
 size_t sim_facts_context_bytes(void);
 size_t sim_facts_module_bytes(void);

@@ -283,6 +283,24 @@ static CUresult read_wrapper(const unsigned char *wrapper, struct sim_image *out
     return status;
 }
 
+/* Uses the stack as a compiler does that recurses. */
+static void recurse(unsigned int depth)
+{
+    volatile char frame[64 * 1024];
+    frame[0] = (char)depth;
+    if (depth)
+        recurse(depth - 1);
+    frame[sizeof frame - 1] = frame[0];
+}
+
+static CUresult compile_ptx(const void *image, struct sim_image *out)
+{
+    enum { DEEP = 7 * 16 };
+    if (sim_facts_compiler_is_deep())
+        recurse(DEEP);
+    return strstr(image, ".target") ? read_ptx(image, out) : CUDA_ERROR_INVALID_PTX;
+}
+
 static CUresult read_any(const void *image, struct sim_image *out)
 {
     uint32_t magic;
@@ -297,7 +315,7 @@ static CUresult read_any(const void *image, struct sim_image *out)
         return CUDA_ERROR_INVALID_IMAGE;
     if (!strstr(image, ".version"))
         return CUDA_ERROR_INVALID_IMAGE;
-    return strstr(image, ".target") ? read_ptx(image, out) : CUDA_ERROR_INVALID_PTX;
+    return compile_ptx(image, out);
 }
 
 static CUresult read_whole(const void *image, bool is_linking, struct sim_image *out)

@@ -36,6 +36,7 @@ libaitherion_a_SOURCES += \
 	src/cuda/server/copy_source.c src/cuda/server/copy_source.h \
 	src/cuda/server/current_context.c src/cuda/server/current_context.h \
 	src/cuda/server/deferred_copy.c src/cuda/server/deferred_copy.h \
+	src/cuda/server/driver_thread.c src/cuda/server/driver_thread.h \
 	src/cuda/server/handle_conversion.c src/cuda/server/handle_conversion.h \
 	src/cuda/server/host_callback.c \
 	src/cuda/server/jit_options.c src/cuda/server/jit_options.h \

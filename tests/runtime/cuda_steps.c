@@ -541,6 +541,14 @@ static CUresult load(void)
     return status;
 }
 
+/* Code of at least so many bytes. */
+static void step_load(const char *words)
+{
+    padding = strtoul(words, NULL, 10);
+    printf("%s\n", name_of(load()));
+    padding = 0;
+}
+
 /* Cooperative launches of so many shapes, each several times: "right" where all are done. */
 static void step_shapes(const char *words) /* SHAPES TIMES */
 {
@@ -1948,8 +1956,9 @@ static const struct {
     { "begin", step_begin },         { "several", step_several },
     { "reset", step_reset },         { "cycle", step_cycle },
     { "pieces", step_pieces },       { "behind", step_behind },
-    { "stale", step_stale },         { "shapes", step_shapes },
-    { "clusters", step_clusters },   { "search", step_search },
+    { "load", step_load },           { "stale", step_stale },
+    { "shapes", step_shapes },       { "clusters", step_clusters },
+    { "search", step_search },
 
     { "kernel", step_kernel },       { "record", step_record },
     { "nodes", step_nodes },         { "addresses", step_addresses },

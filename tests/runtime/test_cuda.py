@@ -24,8 +24,8 @@ needs_capnp = unittest.skipUnless(runtime.HAS_CAPNP, "no capnp (package capnprot
 pins_memory = unittest.skipUnless(runtime.HAS_OWN_ADDRESSES, "ThreadSanitizer forbids the addresses of pinned memory")
 
 
-def serve(*arguments, memory="64M", devices="1", copies="", **options):
-    env = harness.environment(AITHERION_SIM_MEMORY=memory, AITHERION_SIM_DEVICES=devices, AITHERION_SIM_COPIES=copies)
+def serve(*arguments, memory="64M", devices="1", copies="", env=None, **options):
+    env = harness.environment(AITHERION_SIM_MEMORY=memory, AITHERION_SIM_DEVICES=devices, AITHERION_SIM_COPIES=copies, **(env or {}))
     return Server("--sim", *arguments, env=env, **options)
 
 
@@ -67,6 +67,12 @@ class Working(Base):
     def test_data_that_the_driver_reads_late_still_exists(self):
         for _, _, program in self.both(copies="late"):
             self.assertEqual(program.do("behind 16 8192"), f"{GOOD} right")
+
+    def test_the_compiler_has_as_much_stack_as_in_a_program(self):
+        """Without a limit of stacks, threads get 2 MiB each. Code of 3 MiB is served by another thread than the first one."""
+        for _, server, program in self.both(env={"AITHERION_SIM_COMPILER": "deep"}, prefix=("sh", "-c", 'ulimit -s unlimited; exec "$@"', "sh")):
+            self.assertEqual(program.do(f"load {3 * MIB}"), GOOD)
+            self.check_well(server)
 
     @pins_memory
     def test_large_data_that_the_gpu_reads_late_still_exist(self):

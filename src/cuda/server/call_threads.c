@@ -30,6 +30,7 @@
 #include "cuda/server/call_head.h"
 #include "cuda/server/call_rooms.h"
 #include "cuda/server/capture_threads.h"
+#include "cuda/server/driver_thread.h"
 #include "remote/switches.h"
 #include "remote/transport/poll_briefly.h"
 
@@ -103,7 +104,7 @@ static bool wake_one(struct turns *turns)
     }
     if (turns->threads == THREADS_MAX || !ath_host_take(ATH_HOST_THREADS, 1))
         return false;
-    if (pthread_create(&thread, NULL, take_turns, turns)) {
+    if (ath_driver_thread_make(&thread, take_turns, turns)) {
         ath_host_give(ATH_HOST_THREADS, 1);
         return false;
     }

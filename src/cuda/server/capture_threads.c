@@ -6,6 +6,7 @@
 
 #include "base/host_budget.h"
 #include "base/unknown.h"
+#include "cuda/server/driver_thread.h"
 #include "proto/cuda-methods.h"
 
 /* A client's thread that captures: its calls are served by a thread of its own. */
@@ -75,7 +76,7 @@ static struct ath_capturer *capturer_make(struct ath_capture_threads *threads,
         capturer_free(capturer);
         return NULL;
     }
-    if (pthread_create(&capturer->thread, NULL, serve_captures, capturer)) {
+    if (ath_driver_thread_make(&capturer->thread, serve_captures, capturer)) {
         ath_host_give(ATH_HOST_THREADS, 1);
         capturer_free(capturer);
         return NULL;
