@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	tests/unit/test_health \
 	tests/unit/test_idset \
 	tests/unit/test_image_memory \
+	tests/unit/test_instance \
 	tests/unit/test_isolated \
 	tests/unit/test_lack \
 	tests/unit/test_kubernetes \
@@ -138,8 +139,9 @@ tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/un
 
 # Files of the client, with a client made up around them.
 tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/client/answer_cache.c
+tests_unit_test_instance_SOURCES = tests/unit/test_instance.c src/cuda/client/instance.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
-$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
+$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_instance_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
 	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
@@ -217,6 +219,7 @@ FUZZERS_ALL = \
 	tests/fuzz/fuzz_nvml \
 	tests/fuzz/fuzz_root \
 	tests/fuzz/fuzz_session \
+	tests/fuzz/fuzz_several \
 	tests/fuzz/fuzz_shm \
 	tests/fuzz/fuzz_topology_xml \
 	tests/fuzz/fuzz_udp \
@@ -241,6 +244,7 @@ tests_fuzz_fuzz_nvml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_root_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=_exit -Wl,--wrap=ath_driver_library_open \
 	-Wl,--wrap=ath_kernel_output_catch -Wl,--wrap=ath_secret_check
+tests_fuzz_fuzz_several_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_several_load -Wl,--wrap=ath_several_count
 tests_fuzz_fuzz_shm_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_topology_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_udp_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

@@ -21,5 +21,10 @@ tests/fuzz/driver.h: proto/cuda-generated.stamp tests/fuzz/driver.py
 tests_fuzz_fuzz_cuda_client_LDADD = $(lib_aitherion_libcuda_so_1_OBJECTS) libclient.a $(LDADD)
 $(tests_fuzz_fuzz_cuda_client_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
 $(tests_fuzz_fuzz_cuda_server_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp tests/fuzz/driver.h
-CLEANFILES += tests/fuzz/driver.h
-EXTRA_DIST += tests/fuzz/driver.py tests/runtime/cuda_seeds.py
+# The libraries of hostile servers, for fuzzing the switch between servers with its own objects.
+tests/fuzz/servers.h: proto/cuda-generated.stamp tests/fuzz/servers.py tests/fuzz/driver.py tests/fuzz/fuzz_several.c
+	$(AM_V_GEN)$(MKDIR_P) tests/fuzz && $(PYTHON) -B $(srcdir)/tests/fuzz/servers.py proto/cuda-several.h $(srcdir)/tests/fuzz/fuzz_several.c > $@
+tests_fuzz_fuzz_several_LDADD = $(lib_aitherion_several_libcuda_so_1_OBJECTS) libclient.a $(LDADD)
+$(tests_fuzz_fuzz_several_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp tests/fuzz/servers.h
+CLEANFILES += tests/fuzz/driver.h tests/fuzz/servers.h
+EXTRA_DIST += tests/fuzz/driver.py tests/fuzz/servers.py tests/runtime/cuda_seeds.py

@@ -3,6 +3,8 @@
 
 #include "cuda/client/instance.h"
 
+#define INSTANCE_BITS ((uint64_t)ATH_INSTANCE_MASK << ATH_INSTANCE_SHIFT)
+
 static struct ath_instance self;
 
 void aitherion_instance(const struct ath_instance *instance)
@@ -44,7 +46,10 @@ uint64_t ath_instance_to_own(enum ath_cuda_kind kind, uint64_t wire)
     int device = (int)wire;
     if (kind == ATH_CUDA_KIND_DEVICE && self.device_to_own && device >= 0)
         return (uint64_t)(int64_t)self.device_to_own(self.index, device);
-    return is_numbered(kind, wire) ? wire | (uint64_t)self.index << ATH_INSTANCE_SHIFT : wire;
+    if (!self.server || !is_numbered(kind, wire))
+        return wire;
+    /* a server that sends another number would choose handles of another server */
+    return (wire & ~INSTANCE_BITS) | (uint64_t)self.index << ATH_INSTANCE_SHIFT;
 }
 
 bool ath_instance_to_wire(enum ath_cuda_kind kind, uint64_t own, uint64_t *out)
@@ -59,6 +64,6 @@ bool ath_instance_to_wire(enum ath_cuda_kind kind, uint64_t own, uint64_t *out)
     /* with one server all handles keep the server's values */
     if (!self.server || !is_numbered(kind, own))
         return true;
-    *out = own & ~((uint64_t)ATH_INSTANCE_MASK << ATH_INSTANCE_SHIFT);
+    *out = own & ~INSTANCE_BITS;
     return ath_instance_of(own) == self.index;
 }

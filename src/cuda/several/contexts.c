@@ -291,7 +291,7 @@ CUresult ath_cuda_by_hand_cuCtxDestroy_v2(CUcontext context)
         status = to->calls.cuCtxDestroy_v2(context);
     if (status)
         return status;
-    if (ath_cuda_current_context() == context)
+    if (context && ath_cuda_current_context() == context)
         this_thread->count--;
     ath_several_context_ended(context);
     return CUDA_SUCCESS;

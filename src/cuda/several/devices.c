@@ -26,9 +26,14 @@ static int own[ATH_SERVERS_MAX][ATH_DEVICES_MAX]; /* the program's numbers */
 static atomic_bool is_known;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static bool is_device(CUdevice device)
+{
+    return device >= 0 && device < count;
+}
+
 unsigned int ath_several_of_device(CUdevice device)
 {
-    return is_known && device >= 0 && device < count ? list[device].index : ath_several_here();
+    return is_known && is_device(device) ? list[device].index : ath_several_here();
 }
 
 unsigned int ath_several_of_place(const CUmemLocation *location)
@@ -43,14 +48,14 @@ int ath_several_device_to_own(unsigned int index, int device)
 {
     if (!is_known)
         return device;
-    return device < ATH_DEVICES_MAX ? own[index][device] : -1;
+    return device >= 0 && device < ATH_DEVICES_MAX ? own[index][device] : -1;
 }
 
 int ath_several_device_to_wire(unsigned int index, int device)
 {
     if (!is_known)
         return device;
-    return device < count && list[device].index == index ? list[device].number : -1;
+    return is_device(device) && list[device].index == index ? list[device].number : -1;
 }
 
 /* ---- making the list ---- */
@@ -155,11 +160,6 @@ static CUresult is_list_ready(void)
 {
     CUcontext ignored;
     return ath_cuda_by_hand_cuCtxGetCurrent(&ignored);
-}
-
-static bool is_device(CUdevice device)
-{
-    return device >= 0 && device < count;
 }
 
 CUresult ath_cuda_do_cuDeviceGetCount(int *out)

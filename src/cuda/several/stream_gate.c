@@ -28,13 +28,28 @@ struct lane {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t slot_is_free = PTHREAD_COND_INITIALIZER;
-static struct lane *lanes; /* never freed: a gate may point to a lane whose context has ended */
+static struct lane *lanes; /* never freed: a gate may point to one whose context has ended */
 
 static struct lane *find_lane(CUcontext context)
 {
     struct lane *lane = lanes;
     while (lane && lane->context != context)
         lane = lane->next;
+    return lane;
+}
+
+/* Returns a lane that has ended and has no gates, or a new one. It is in the list. */
+static struct lane *unused_lane(void)
+{
+    struct lane *lane = lanes;
+    while (lane && (lane->context || lane->free_count < SLOTS))
+        lane = lane->next;
+    struct lane *next = lane ? lane->next : lanes;
+    bool is_new = !lane;
+    if (is_new && !(lane = malloc(sizeof *lane)))
+        return NULL;
+    *lane = (struct lane){ .next = next, .free_count = SLOTS };
+    lanes = is_new ? lane : lanes;
     return lane;
 }
 
@@ -53,27 +68,25 @@ static CUresult fill_lane(struct ath_several *to, struct lane *lane)
     to->calls.cuThreadExchangeStreamCaptureMode(&mode);
     for (unsigned int i = 0; i < SLOTS; i++)
         lane->free_slots[i] = (uint16_t)i;
-    lane->free_count = SLOTS;
     return status;
 }
 
 /* The caller holds the lock and has entered the context. */
 static CUresult lane_of(struct ath_several *to, CUcontext context, struct lane **out)
 {
+    if (!context) /* a server may say so */
+        return CUDA_ERROR_INVALID_CONTEXT;
     *out = find_lane(context);
     if (*out)
         return CUDA_SUCCESS;
-    struct lane *made = calloc(1, sizeof *made);
+    struct lane *made = unused_lane();
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult status = fill_lane(to, made);
-    if (status) {
-        free(made);
+    if (status)
         return status;
-    }
     made->context = context;
-    made->next = lanes;
-    *out = lanes = made;
+    *out = made;
     return CUDA_SUCCESS;
 }
 
@@ -152,7 +165,7 @@ void ath_several_return_stream(CUcontext context, CUstream stream)
 {
     struct ath_several *to;
     pthread_mutex_lock(&lock);
-    struct lane *lane = find_lane(context);
+    struct lane *lane = context ? find_lane(context) : NULL;
     bool is_kept = lane && lane->stream_count < LENT;
     if (is_kept)
         lane->streams[lane->stream_count++] = stream;
