@@ -55,6 +55,7 @@ libaitherion_a_SOURCES += \
 	src/remote/session/open.c src/remote/session/open.h \
 	src/remote/session/opening.c src/remote/session/opening.h \
 	src/remote/session/paths.c src/remote/session/paths.h \
+	src/remote/session/program_channel.c src/remote/session/program_channel.h \
 	src/remote/session/recovery.c src/remote/session/recovery.h \
 	src/remote/session/retry.c src/remote/session/retry.h \
 	src/remote/session/servers.c src/remote/session/servers.h \

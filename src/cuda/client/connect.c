@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -20,11 +19,8 @@
 #include "cuda/client/path_words.h"
 #include "cuda/common/open_result.h"
 #include "remote/session/open.h"
-#include "remote/session/recovery.h"
+#include "remote/session/program_channel.h"
 #include "remote/session/wishes.h"
-#include "remote/transport/shm.h"
-
-enum { OPEN_TIMEOUT_MS = 60000 /* loading the driver may take long */ };
 
 /* Variables that the driver reads, and the list of switched off optimisations. The first is the
  * list of visible devices. */
@@ -81,65 +77,24 @@ static int send_question(struct ath_session *session, void *context, struct ath_
     return status;
 }
 
-static int await_channel(struct ath_session *session, enum ath_control_transport transport,
-                         struct ath_control_channel *out, struct ath_err *err)
-{
-    struct ath_control_message answer;
-    session->timeout_ms = OPEN_TIMEOUT_MS;
-    int status = ath_session_await(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
-    if (status)
-        return status;
-    *out = ath_control_message_channel(answer);
-    if (ath_control_channel_transport(*out) != transport)
-        return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
-                           _("the server answers with another transport"));
-    if (ath_control_channel_stripes(*out) != session->stripes.count)
-        ath_stripes_free(&session->stripes);
-    if (session->stripes.count &&
-        ath_control_channel_has_pieces(*out) != (session->stripes.way == ATH_STRIPES_PIECES))
-        return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
-                           _("the server divides large copies in another way"));
-    return ath_stripes_finish(&session->stripes, ath_now_ms() + OPEN_TIMEOUT_MS, err);
-}
-
-static int take_rings(struct ath_session *session, struct ath_stream **out)
-{
-    char byte;
-    ath_auto_close int memory = -1;
-    int status = ath_shm_receive(session->fd, &byte, sizeof byte, &memory);
-    return status ? status : ath_shm_take(session->fd, memory, out);
-}
-
 /* On success the link owns the session's sockets. */
 static int make_link(struct ath_session *session, enum ath_control_transport transport,
                      struct ath_cuda_link **out, struct ath_err *err)
 {
-    struct ath_stripes *stripes = &session->stripes;
     const struct ath_stripes_owner owner = ath_session_as_owner(session);
-    struct ath_stream *stream = NULL;
-    int status = 0;
-    if (transport == ATH_CONTROL_TRANSPORT_SHM)
-        status = take_rings(session, &stream);
-    else if (!(stream = ath_tcp_stream((struct ath_socket){ session->fd, session->tls })))
-        status = -ENOMEM;
+    struct ath_stream *stream;
+    int status = ath_program_channel_stream(session, transport, &stream, err);
     if (status)
-        return ath_err_system(err, status, "%s", _("cannot begin to speak with the server"));
-    session->fd = -1;
-    session->tls = NULL;
-    if (transport != ATH_CONTROL_TRANSPORT_SHM)
-        stream->cost.latency_ns = session->round_trip_ns;
-    status = ath_tcp_add_stripes(stream, stripes->way, stripes->sockets, stripes->count);
-    if (!status && stripes->count) {
-        status = ath_recovery_begin(ath_tcp_channels(stream), stripes, &owner);
-        stripes->count = 0;
-    }
+        return status;
+    status = ath_program_channel_spread(stream, &session->stripes, &owner, err);
     if (!status) {
         *out = ath_link_open(stream);
         if (*out)
             return 0;
+        status = ath_err_system(err, -ENOMEM, "%s", _("cannot begin to speak with the server"));
     }
     stream->ops->close(stream);
-    return ath_err_system(err, -ENOMEM, "%s", _("cannot begin to speak with the server"));
+    return status;
 }
 
 static void say_which(const struct ath_session *session, enum ath_control_transport transport,
@@ -189,7 +144,7 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
 
     int status = ath_client_open(ath_instance_server(), &first, &session, err);
     if (!status)
-        status = await_channel(&session, transport, &channel, err);
+        status = ath_program_channel_await(&session, transport, &channel, err);
     bool is_encrypted = session.tls != NULL;
     if (!status)
         say_plan(&session);
