@@ -86,6 +86,9 @@ struct Message {
 
     reserve @27 :UInt64;                 # a bit for each device of DeviceList, for a program that is about to begin: answered by done, or by a
                                          # failure (notFound) if a session uses one of them or another client has reserved it
+
+    netTest @28 :NetTest;                # in a session for tests of the network: answered by netTestDone before its bytes and behind them
+    netTestDone @29 :NetTestDone;
   }
 }
 
@@ -132,6 +135,7 @@ struct OpenChannel {
   memoryLimitBytes @4 :Int64;      # of each GPU, that the program asks for as the most that it may have; 0: none
   memoryLimitFraction @5 :Float64; # or as a part of each GPU's memory; 0: none
   claim @6 :Gpu.Claim;             # on the GPUs' time, that the program asks for
+  isNetTest @7 :Bool;              # no calls follow, but tests of the connections; the driver is not loaded
 }
 
 struct Join {
@@ -162,6 +166,29 @@ struct Channel {
                                    # (src/turns/private_page.h) and of a pipe's ends, by which the program tells that its wish changed
   takesCounts @12 :Bool;           # with local: the program tells its calls, which do not travel, from time to time
   hasPieces @11 :Bool;             # the connections that joined came by data addresses except the last one, and large frames travel in pieces
+  isNetTest @13 :Bool;             # as in the question; a server that does not know such sessions leaves it out
+}
+
+struct NetTest {
+  # One test of a session that is a net test. The server answers when it is ready; then the bytes travel, and the server answers again.
+  kind @0 :NetTestKind;
+  connections @1 :UInt32;          # a bit for each: 0 that of the calls, the others those that joined, by their numbers. Bytes travel there
+                                   # without heads. 0: on all of them as large frames of a program do, and from then on in no other way
+  bytes @2 :UInt64;                # in one direction, on each connection; of large frames in all; of echo each time, at most 65536
+  count @3 :UInt32;                # of echo: how often, on one connection
+}
+
+enum NetTestKind {
+  look @0;                         # nothing travels
+  echo @1;                         # there and back
+  toServer @2;
+  fromServer @3;
+}
+
+struct NetTestDone {
+  bytes @0 :UInt64;                # of toServer: that came behind the first part, of all connections
+  timeNs @1 :UInt64;               # and the time from that part to the last one; 0: there was one part alone
+  sentAgain @2 :Int64;             # of look: TCP segments that the server has sent again on these connections so far; negative: not known
 }
 
 struct BooksQuestion {

@@ -107,6 +107,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_keys.py \
 	tests/runtime/test_sessions.py \
 	tests/runtime/test_several.py \
+	tests/runtime/test_net.py \
 	tests/runtime/test_parts.py \
 	tests/runtime/test_shares.py \
 	tests/runtime/test_slow.py \

@@ -40,6 +40,8 @@ libadmin_a_SOURCES += \
 	src/cli/commands/estimate.c \
 	src/cli/commands/export.c \
 	src/cli/commands/fingerprint.c \
+	src/cli/commands/net.c \
+	src/cli/commands/net_test.c \
 	src/cli/commands/place.c \
 	src/cli/commands/restart.c \
 	src/cli/commands/roce.c \
@@ -119,6 +121,7 @@ libadmin_a_SOURCES += \
 	src/cli/output/machine/svg.c \
 	src/cli/output/machine/text.c \
 	src/cli/output/machine/outline.c src/cli/output/machine/outline.h \
+	src/cli/output/net_test.c src/cli/output/net_test.h \
 	src/cli/output/output.c src/cli/output/output.h \
 	src/cli/output/equivalent.c src/cli/output/equivalent.h \
 	src/cli/output/estimate.c src/cli/output/estimate.h \

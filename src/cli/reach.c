@@ -356,8 +356,9 @@ int ath_reach_explain(const struct ath_reach *reach, const struct ath_reach_serv
     return status;
 }
 
-int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_server *server,
-                      struct ath_session *out, struct ath_err *err)
+int ath_reach_other_session(const struct ath_reach *reach, const struct ath_reach_server *server,
+                            const struct ath_session_first *first, struct ath_session *out,
+                            struct ath_err *err)
 {
     ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_endpoint endpoint;
@@ -379,13 +380,19 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
         status = ath_client_timeout(&connect_ms, err);
     if (status)
         return status;
-    status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encryption, NULL,
+    status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encryption, first,
                               connect_ms ? (int)connect_ms : 1, out, err);
     if (!status)
         out->timeout_ms = TIMEOUT_MS;
     if (status && err->code != ATH_E_PEER_UNREACHABLE) /* which names the address already */
         ath_err_wrap(err, status, _("no session with '%s'"), server->server);
     return status ? ath_reach_explain(reach, server, status, err) : 0;
+}
+
+int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_server *server,
+                      struct ath_session *out, struct ath_err *err)
+{
+    return ath_reach_other_session(reach, server, NULL, out, err);
 }
 
 char *ath_reach_suggest(const struct ath_reach_options *options, const char *command)

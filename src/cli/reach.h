@@ -71,6 +71,12 @@ int ath_reach_explain(const struct ath_reach *reach, const struct ath_reach_serv
 int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_server *server,
                       struct ath_session *out, struct ath_err *err);
 
+/* Opens another session, within the same time: of a program, or for tests; with first NULL a
+ * control session. */
+int ath_reach_other_session(const struct ath_reach *reach, const struct ath_reach_server *server,
+                            const struct ath_session_first *first, struct ath_session *out,
+                            struct ath_err *err);
+
 /*
  * Rows for a command's option table. The command's option struct has a struct ath_reach_options as
  * its member `reach`. The first macro is for commands that talk to one runtime, the second for

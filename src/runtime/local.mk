@@ -65,6 +65,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/memory_limits.c src/runtime/memory_limits.h \
 	src/runtime/memory_room.c src/runtime/memory_room.h \
 	src/runtime/metrics.c src/runtime/metrics.h \
+	src/runtime/net_test_session.c \
 	src/runtime/newcomers.c src/runtime/newcomers.h \
 	src/runtime/process_table.c src/runtime/process_table.h \
 	src/runtime/program_session.c src/runtime/program_session.h \

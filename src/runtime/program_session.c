@@ -93,7 +93,16 @@ static void make_tcp(struct ath_program_session *program, uint32_t announced)
     int status = program->socket.tls ? ath_program_stripes_begin_tls(stripes, &program->ticket) : 0;
     if (status)
         ath_program_session_end(program, status);
-    if (ath_tcp_add_stripes(program->stream, stripes->way, stripes->sockets, stripes->count))
+}
+
+void ath_program_session_spread(struct ath_program_session *program)
+{
+    struct ath_program_stripes *stripes = &program->stripes;
+    if (program->transport == ATH_CONTROL_TRANSPORT_SHM)
+        return;
+    int status =
+        ath_tcp_add_stripes(program->stream, stripes->way, stripes->sockets, stripes->count);
+    if (status)
         ath_program_session_refuse(program, "out of memory");
     struct ath_channels *channels = ath_tcp_channels(program->stream);
     if (channels)
@@ -110,7 +119,7 @@ static void make_stream(struct ath_program_session *program, uint32_t announced,
         make_tcp(program, announced);
         return;
     }
-    if (program->transport != ATH_CONTROL_TRANSPORT_SHM)
+    if (program->transport != ATH_CONTROL_TRANSPORT_SHM || program->is_net_test)
         ath_program_session_refuse(program, "this transport is not served by this version");
     if (!is_unix(program->socket.fd))
         ath_program_session_refuse(program, "shared memory needs the unix socket");
@@ -212,6 +221,13 @@ static void *watch(void *argument)
     }
 }
 
+void ath_program_session_begin_watch(struct ath_program_session *program)
+{
+    pthread_t watcher;
+    if (pthread_create(&watcher, NULL, watch, program))
+        ath_program_session_end(program, -EAGAIN);
+}
+
 /* A bit for each device that the program may use. */
 static uint64_t device_bits(const struct ath_program_session *program)
 {
@@ -268,7 +284,6 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
         program; /* outlives every thread: the process has one session */
     struct ath_control_open_channel question;
     ath_auto_close int memory = -1;
-    pthread_t watcher;
 
     program = (struct ath_program_session){ .socket = socket,
                                             .server = server,
@@ -280,10 +295,13 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
     lock_in(&program);
     ath_program_session_read_request(&program, &question);
     ath_program_session_take_request(&program, question);
-    if (program.transport == ATH_CONTROL_TRANSPORT_LOCAL)
+    if (program.transport == ATH_CONTROL_TRANSPORT_LOCAL && !program.is_net_test)
         serve_local(&program, question);
-    ath_program_session_load_driver(&program);
+    if (!program.is_net_test)
+        ath_program_session_load_driver(&program);
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);
+    if (!program.is_net_test)
+        ath_program_session_spread(&program);
     atomic_store(&entry->transport, 1 + (int)program.transport);
     ath_program_session_log_open(&program, question);
     ath_program_session_answer(&program, memory);
@@ -293,12 +311,13 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
     if (status)
         ath_program_session_end(&program, status);
     program.is_open = true;
+    if (program.is_net_test)
+        ath_program_session_serve_net_test(&program);
     program.calls.stream = program.stream;
     program.calls.session = &program.session;
     program.calls.counts = &entry->counts;
     program.calls.over = calls_over;
     program.calls.complained = log_complaint;
-    if (pthread_create(&watcher, NULL, watch, &program))
-        ath_program_session_end(&program, -EAGAIN);
+    ath_program_session_begin_watch(&program);
     ath_calls_serve(&program.calls);
 }

@@ -62,11 +62,12 @@ void ath_program_session_answer(struct ath_program_session *program, int memory)
     ath_control_channel_set_devices(answer, (uint32_t)program->device_count);
     ath_control_channel_set_stripes(answer, (uint32_t)program->stripes.count);
     ath_control_channel_set_has_pieces(answer, program->stripes.way == ATH_STRIPES_PIECES);
+    ath_control_channel_set_is_net_test(answer, program->is_net_test);
     ath_control_channel_set_driver_version(answer, driver_version(&program->driver));
     ath_control_channel_set_is_simulated(answer, program->server->is_simulated);
     if (program->transport == ATH_CONTROL_TRANSPORT_LOCAL)
         put_devices(program, answer);
-    else
+    else if (!program->is_net_test)
         put_driver_fingerprint(program, answer);
     const uint8_t *bytes = ath_wire_finish(&program->answer, &length, &status);
     if (bytes)

@@ -87,13 +87,17 @@ static bool has_other_gpus(const struct ath_server *server)
     return has_others;
 }
 
+static void take_switches(struct ath_control_open_channel question)
+{
+    uint32_t off;
+    if (!ath_switches_read(ath_program_session_variable(question, "AITHERION_DISABLE"), &off, NULL))
+        ath_switches_off = off;
+}
+
 static void take_program_environment(struct ath_program_session *program,
                                      struct ath_control_open_channel question)
 {
     const char *order = ath_program_session_variable(question, "CUDA_DEVICE_ORDER");
-    uint32_t off;
-    if (!ath_switches_read(ath_program_session_variable(question, "AITHERION_DISABLE"), &off, NULL))
-        ath_switches_off = off;
     program->device_count = choose_devices(
         program->server, ath_program_session_variable(question, "CUDA_VISIBLE_DEVICES"),
         order && !strcmp(order, "PCI_BUS_ID"), program->devices);
@@ -177,7 +181,10 @@ void ath_program_session_take_request(struct ath_program_session *program,
     program->transport = ath_control_open_channel_transport(question);
     snprintf(entry->program, sizeof entry->program, "%s",
              ath_control_open_channel_program(question));
-    take_program_environment(program, question);
+    take_switches(question);
+    program->is_net_test = ath_control_open_channel_is_net_test(question);
+    if (!program->is_net_test)
+        take_program_environment(program, question);
     take_memory_limit(program, question);
     take_time_claim(entry, question);
     program->sm_percent = part_of(program->server, question);

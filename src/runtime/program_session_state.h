@@ -18,7 +18,8 @@ struct ath_program_session {
     struct ath_session_board_entry *entry;
     struct ath_ticket ticket;
     enum ath_control_transport transport;
-    int sm_percent; /* of each GPU's multiprocessors, that the program gets; 0: all */
+    bool is_net_test; /* it has no driver, no devices and no calls */
+    int sm_percent;   /* of each GPU's multiprocessors, that the program gets; 0: all */
     struct ath_program_stripes stripes;
     struct ath_program_stripes_wanted wanted; /* of the stripes */
     struct ath_frame question;
@@ -31,6 +32,20 @@ struct ath_program_session {
     bool is_open;             /* the client has the answer to openChannel */
     pthread_mutex_t end_lock; /* taken once, by the thread that ends the process */
 };
+
+/* ---- program_session.c ---- */
+
+/* Spreads large frames over the connections that joined. */
+void ath_program_session_spread(struct ath_program_session *program);
+
+/* Starts the thread that watches for the client's end and looks after the connections. */
+void ath_program_session_begin_watch(struct ath_program_session *program);
+
+/* ---- net_test_session.c ---- */
+
+/* Serves a test of the network until the client is done, and ends the process. */
+void ath_program_session_serve_net_test(struct ath_program_session *program)
+    __attribute__((noreturn));
 
 /* ---- program_session_end.c ---- */
 

@@ -30,6 +30,7 @@
 #include "cli/output/logs.h"
 #include "cli/output/machine/machine.h"
 #include "cli/output/metrics.h"
+#include "cli/output/net_test.h"
 #include "cli/output/place.h"
 #include "cli/output/roce_list.h"
 #include "cli/output/roce_macvlan.h"
@@ -48,44 +49,19 @@
 enum { LAYOUT = JSON_INDENT(2) | JSON_REAL_PRECISION(15) }; /* as ath_output() has it */
 
 static const struct ath_view *const views[] = {
-    &ath_change_view,
-    &ath_clean_view,
-    &ath_cluster_estimate_view,
-    &ath_cluster_place_view,
-    &ath_cluster_show_view,
-    &ath_export_view,
-    &ath_completion_view,
-    &ath_document_view,
-    &ath_equivalent_view,
-    &ath_estimate_view,
-    &ath_fingerprint_view,
-    &ath_rates_view,
-    &ath_health_view,
-    &ath_help_view,
-    &ath_image_build_view,
-    &ath_image_list_view,
-    &ath_image_remove_view,
-    &ath_init_view,
-    &ath_key_view,
-    &ath_key_list_view,
-    &ath_logs_view,
-    &ath_machine_view,
-    &ath_place_view,
-    &ath_report_view,
-    &ath_roce_list_view,
-    &ath_roce_macvlan_view,
-    &ath_roce_test_view,
-    &ath_run_view,
-    &ath_session_change_view,
-    &ath_session_list_view,
-    &ath_start_plan_view,
-    &ath_start_view,
-    &ath_status_view,
-    &ath_stop_view,
-    &ath_top_view,
-    &ath_version_view,
-    &ath_metrics_page_view,
-    &ath_metrics_table_view,
+    &ath_change_view,        &ath_clean_view,        &ath_cluster_estimate_view,
+    &ath_cluster_place_view, &ath_cluster_show_view, &ath_export_view,
+    &ath_completion_view,    &ath_document_view,     &ath_equivalent_view,
+    &ath_estimate_view,      &ath_fingerprint_view,  &ath_rates_view,
+    &ath_health_view,        &ath_help_view,         &ath_image_build_view,
+    &ath_image_list_view,    &ath_image_remove_view, &ath_init_view,
+    &ath_key_view,           &ath_key_list_view,     &ath_logs_view,
+    &ath_machine_view,       &ath_net_test_view,     &ath_place_view,
+    &ath_report_view,        &ath_roce_list_view,    &ath_roce_macvlan_view,
+    &ath_roce_test_view,     &ath_run_view,          &ath_session_change_view,
+    &ath_session_list_view,  &ath_start_plan_view,   &ath_start_view,
+    &ath_status_view,        &ath_stop_view,         &ath_top_view,
+    &ath_version_view,       &ath_metrics_page_view, &ath_metrics_table_view,
 };
 
 /* "docs/schema/stop.json" for "aitherion.stop/1". The caller frees it. */

@@ -28,6 +28,7 @@
     X(logs)                                                                                        \
     X(run)                                                                                         \
     X(session)                                                                                     \
+    X(net)                                                                                         \
     X(metrics)                                                                                     \
     X(clean)                                                                                       \
     X(image)                                                                                       \
@@ -60,6 +61,8 @@
     X(session_end)                                                                                 \
     X(session_limit)
 
+#define ATH_NET_COMMANDS(X) X(net_test)
+
 #define ATH_KEY_COMMANDS(X)                                                                        \
     X(key_add)                                                                                     \
     X(key_list)                                                                                    \
@@ -76,6 +79,7 @@ ATH_CLUSTER_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_KUBERNETES_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_ROCE_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_SESSION_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_NET_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_KEY_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_IMAGE_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_COMMAND_DECLARE(complete) /* hidden: the completion scripts call it */

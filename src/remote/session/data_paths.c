@@ -66,15 +66,21 @@ static bool is_own(const struct ifaddrs *interfaces, const struct sockaddr *addr
     return false;
 }
 
-/* The link that the kernel uses for an address; NULL: none. No packet is sent. */
+/* The address of this host that the kernel uses for a path. No packet is sent. */
+static bool source_by_kernel(const struct ath_data_path *path, struct sockaddr_storage *out)
+{
+    socklen_t length = sizeof *out;
+    ath_auto_close int fd = socket(path->to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    return fd >= 0 && !connect(fd, (const struct sockaddr *)&path->to, path->length) &&
+           !getsockname(fd, (struct sockaddr *)out, &length);
+}
+
+/* The link that the kernel uses for an address; NULL: none. */
 static const char *link_by_kernel(const struct ifaddrs *interfaces,
                                   const struct ath_data_path *path)
 {
     struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
-    socklen_t length = sizeof from;
-    ath_auto_close int fd = socket(path->to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&path->to, path->length) ||
-        getsockname(fd, (struct sockaddr *)&from, &length))
+    if (!source_by_kernel(path, &from))
         return NULL;
     for (const struct ifaddrs *one = interfaces; one; one = one->ifa_next)
         if (one->ifa_addr && is_same(one->ifa_addr, (const struct sockaddr *)&from))
@@ -160,6 +166,17 @@ const char *ath_data_path_text(const struct ath_data_path *path, char out[ATH_EN
     snprintf(endpoint.host, sizeof endpoint.host, "%s", host);
     snprintf(endpoint.port, sizeof endpoint.port, "%s", port);
     return ath_endpoint_format(&endpoint, out);
+}
+
+const char *ath_data_path_source(const struct ath_data_path *path, char out[ATH_ENDPOINT_TEXT])
+{
+    struct sockaddr_storage from = path->from;
+    *out = '\0';
+    if (from.ss_family == AF_UNSPEC && !source_by_kernel(path, &from))
+        return out;
+    (void)!getnameinfo((const struct sockaddr *)&from, path->length, out, ATH_ENDPOINT_TEXT, NULL,
+                       0, NI_NUMERICHOST);
+    return out;
 }
 
 /* Makes a socket send from the path's link. */

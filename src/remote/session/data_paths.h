@@ -38,5 +38,9 @@ int ath_data_path_bind(const struct ath_data_path *path);
 /* Writes the address and the port that a path leads to, and returns out. */
 const char *ath_data_path_text(const struct ath_data_path *path, char out[ATH_ENDPOINT_TEXT]);
 
+/* Writes the address of this host that a path's connections have, without a port, and returns out;
+ * empty if no link leads there. No packet is sent. */
+const char *ath_data_path_source(const struct ath_data_path *path, char out[ATH_ENDPOINT_TEXT]);
+
 /* Whether it is an address that no packet from or to another host has. */
 bool ath_data_path_is_loopback(const struct sockaddr_storage *address);

@@ -132,15 +132,20 @@ static int await_one(struct ath_stripes *stripes, size_t which, uint64_t deadlin
     return ath_opening_await(&stripes->openings[which], deadline_ms);
 }
 
-static void leave_out(const struct ath_data_path *path, const char *reason)
+static void leave_out(struct ath_stripes *stripes, const struct ath_data_path *path, int status)
 {
     char text[ATH_ENDPOINT_TEXT];
+    const char *reason = status == -ENOKEY ? _("the session is not encrypted") : strerror(-status);
     ath_data_path_text(path, text);
     if (*path->link)
         ath_log(ATH_LOG_VERBOSE, _("the data address %s is left out from the link '%s': %s"), text,
                 path->link, reason);
     else
         ath_log(ATH_LOG_VERBOSE, _("the data address %s is left out: %s"), text, reason);
+    if (stripes->left_out_count < ATH_DATA_PATHS_MAX) {
+        stripes->left_out[stripes->left_out_count] = *path;
+        stripes->left_out_why[stripes->left_out_count++] = status;
+    }
 }
 
 /* Whether a plain connection would carry to another host what the session keeps on this one, as by
@@ -164,11 +169,11 @@ static size_t try_paths(struct ath_stripes *stripes, const struct ath_stripes_ow
         uint64_t now_ms = ath_now_ms(); /* one that has answered counts, however late the look */
         uint64_t until_ms = deadline_ms > now_ms ? deadline_ms : now_ms + 1;
         int status = !is_good[path] ? 0 : fd < 0 ? fd : await_one(stripes, i, until_ms);
-        bool leaks = is_good[path] && !status && would_leak(owner, &stripes->paths[path]);
-        if (!status && !leaks)
+        if (is_good[path] && !status && would_leak(owner, &stripes->paths[path]))
+            status = -ENOKEY;
+        if (!status)
             continue;
-        leave_out(&stripes->paths[path],
-                  leaks ? _("the session is not encrypted") : strerror(-status));
+        leave_out(stripes, &stripes->paths[path], status);
         is_good[path] = false;
         count--;
     }

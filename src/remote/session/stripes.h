@@ -24,6 +24,11 @@ struct ath_stripes {
     struct ath_data_path paths[ATH_DATA_PATHS_MAX];
     size_t path_count;
     size_t path_of[ATH_STRIPES_MAX];
+    /* The paths that are not used, and why: a negative errno, -ENOKEY if they would carry in the
+     * open what must not leave this host. */
+    struct ath_data_path left_out[ATH_DATA_PATHS_MAX];
+    int left_out_why[ATH_DATA_PATHS_MAX];
+    size_t left_out_count;
 };
 
 /* The session that stripes belong to. */
