@@ -2,7 +2,7 @@
 MAN_TEMPLATES = man/aitherion.1.in man/command.1.in man/aitherion-topology.yaml.5.in \
 	man/aitherion-configure.1.in man/aitherion-discover.1.in man/aitherion-init.1.in man/aitherion-run.1.in
 MAN1_PAGES = man/aitherion.1 \
-	man/aitherion-clean.1 man/aitherion-cluster.1 man/aitherion-cluster-estimate.1 man/aitherion-cluster-place.1 man/aitherion-cluster-show.1 man/aitherion-completion.1 man/aitherion-configure.1 man/aitherion-discover.1 man/aitherion-estimate.1 man/aitherion-export.1 man/aitherion-fingerprint.1 man/aitherion-health.1 man/aitherion-help.1 \
+	man/aitherion-clean.1 man/aitherion-cluster.1 man/aitherion-cluster-estimate.1 man/aitherion-cluster-measure.1 man/aitherion-cluster-place.1 man/aitherion-cluster-show.1 man/aitherion-completion.1 man/aitherion-configure.1 man/aitherion-discover.1 man/aitherion-estimate.1 man/aitherion-export.1 man/aitherion-fingerprint.1 man/aitherion-health.1 man/aitherion-help.1 \
 	man/aitherion-image.1 man/aitherion-image-build.1 man/aitherion-image-list.1 man/aitherion-image-remove.1 \
 	man/aitherion-init.1 man/aitherion-key.1 man/aitherion-key-add.1 man/aitherion-key-list.1 man/aitherion-key-remove.1 man/aitherion-kubernetes.1 man/aitherion-kubernetes-agent.1 man/aitherion-kubernetes-manifests.1 man/aitherion-kubernetes-scheduler.1 man/aitherion-kubernetes-webhook.1 \
 	man/aitherion-logs.1 man/aitherion-menu.1 man/aitherion-metrics.1 man/aitherion-net.1 man/aitherion-net-test.1 man/aitherion-numa.1 man/aitherion-place.1 man/aitherion-restart.1 \

@@ -86,6 +86,7 @@ PYTHON_TESTS = \
 	tests/kubernetes/test_webhook.py \
 	tests/runtime/test_certificates.py \
 	tests/runtime/test_claims.py \
+	tests/runtime/test_cluster_measure.py \
 	tests/runtime/test_codec.py \
 	tests/runtime/test_coherence.py \
 	tests/runtime/test_crowds.py \

@@ -17,6 +17,7 @@ UNIT_TESTS = \
 	tests/unit/test_check \
 	tests/unit/test_closure \
 	tests/unit/test_cluster \
+	tests/unit/test_cluster_links \
 	tests/unit/test_command \
 	tests/unit/test_cuda_image \
 	tests/unit/test_docker_answer \

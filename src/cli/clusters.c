@@ -6,27 +6,74 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "cluster/hostlist.h"
+#include "cluster/measured.h"
 #include "cluster/read.h"
 
 enum { MOST_GPUS = 1 << 22 };
 
+static const char *path_of(const struct ath_cluster_options *options)
+{
+    return options->path ? options->path : ATH_CLI_CLUSTER;
+}
+
+char *ath_cli_cluster_figures(const struct ath_cluster_options *options)
+{
+    const char *path = path_of(options), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    size_t length = strlen(path);
+    struct stat info;
+
+    if (!stat(path, &info) && S_ISDIR(info.st_mode))
+        while (length > 1 && path[length - 1] == '/')
+            length--;
+    else if (dot && dot != name)
+        length = (size_t)(dot - path);
+    return ath_xasprintf("%.*s.links.json", (int)length, path);
+}
+
+static void apply_figures(const struct ath_cluster_options *options, struct ath_cluster *cluster)
+{
+    ath_auto_free char *path = ath_cli_cluster_figures(options);
+    ATH_AUTO(ath_cluster_pairs) pairs = { 0 };
+    struct ath_err err = { 0 };
+
+    if (access(path, F_OK))
+        return;
+    if (ath_cluster_pairs_load(path, &pairs, &err)) {
+        ath_log(ATH_LOG_NORMAL, _("measured links are left out: %s"), err.message);
+        return;
+    }
+    size_t strangers = ath_cluster_apply_pairs(cluster, &pairs);
+    ath_log(ATH_LOG_VERBOSE, _("measured links: '%s'"), path);
+    if (strangers)
+        ath_log(ATH_LOG_NORMAL,
+                ngettext("'%s': %zu pair has a node that the cluster lacks",
+                         "'%s': %zu pairs have a node that the cluster lacks", strangers),
+                path, strangers);
+}
+
 int ath_cli_cluster(struct ath_cli *cli, const struct ath_cluster_options *options,
                     struct ath_cluster *out, struct ath_err *err)
 {
-    const char *path = options->path ? options->path : ATH_CLI_CLUSTER;
+    const char *path = path_of(options);
 
     if (!options->path && access(path, F_OK)) {
         ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("there is no description of a cluster: '%s'"),
                     path);
         return ath_err_hint(err, -ENOENT, _("name one with --cluster FILE"));
     }
-    return ath_cluster_read(path, out, &cli->faults, err);
+    int status = ath_cluster_read(path, out, &cli->faults, err);
+    if (!status)
+        apply_figures(options, out);
+    return status;
 }
 
 static int read_number(const char *text, const char *what, size_t *out, struct ath_err *err)
@@ -61,8 +108,9 @@ static int mark(const struct ath_cluster *cluster, const char *option, const cha
     return 0;
 }
 
-static int exclude(const struct ath_cluster *cluster, const struct ath_cluster_options *options,
-                   bool *is_excluded, struct ath_err *err)
+int ath_cli_cluster_exclude(const struct ath_cluster *cluster,
+                            const struct ath_cluster_options *options, bool *is_excluded,
+                            struct ath_err *err)
 {
     int status = 0;
 
@@ -90,6 +138,6 @@ int ath_cli_cluster_place(const struct ath_cluster *cluster,
     if (!status && options->per_node)
         status = read_number(options->per_node, "--per-node", &request.per_node, err);
     if (!status)
-        status = exclude(cluster, options, is_excluded, err);
+        status = ath_cli_cluster_exclude(cluster, options, is_excluded, err);
     return status ? status : ath_cluster_place(cluster, &request, out, err);
 }

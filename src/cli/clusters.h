@@ -19,10 +19,22 @@ struct ath_cluster_options {
     int within, policy;
 };
 
-/* Reads the cluster of --cluster, else ATH_CLI_CLUSTER. Returns 0, or a negative errno with err.
- * The caller frees *out with ath_cluster_free(). */
+/*
+ * Reads the cluster of --cluster, else ATH_CLI_CLUSTER, and gives its links the figures that
+ * 'cluster measure' has kept. A file of figures that cannot be read is left out with a message.
+ * Returns 0, or a negative errno with err. The caller frees *out with ath_cluster_free().
+ */
 int ath_cli_cluster(struct ath_cli *cli, const struct ath_cluster_options *options,
                     struct ath_cluster *out, struct ath_err *err);
+
+/* Returns the file of measured figures, beside the description: "cluster.links.json" for
+ * "cluster.yaml", "nodes.links.json" for the folder "nodes". The caller frees it. */
+char *ath_cli_cluster_figures(const struct ath_cluster_options *options);
+
+/* Sets is_excluded of each node by --nodes and --avoid. Returns 0, or a negative errno with err. */
+int ath_cli_cluster_exclude(const struct ath_cluster *cluster,
+                            const struct ath_cluster_options *options, bool *is_excluded,
+                            struct ath_err *err);
 
 /* Places as many GPUs as the text says. what: the option or argument with that text, for messages.
  * Returns 0, or a negative errno with err. */
@@ -55,11 +67,14 @@ int ath_cli_cluster_place(const struct ath_cluster *cluster,
           .choices = ath_place_policies,                                                           \
           .offset = offsetof(target, cluster.policy),                                              \
           .help = N_("which GPUs of a node may be chosen, as for 'aitherion place'") },            \
-        { .name = "nodes",                                                                         \
-          .type = ATH_OPTION_TEXT,                                                                 \
-          .metavar = "NODE,...",                                                                   \
-          .offset = offsetof(target, cluster.nodes),                                               \
-          .help = N_("only these nodes: node1 or node[1-4,7] (default: all)") },                   \
+        ATH_CLUSTER_NODES_OPTIONS(target)
+
+#define ATH_CLUSTER_NODES_OPTIONS(target)                                                          \
+    { .name = "nodes",                                                                             \
+      .type = ATH_OPTION_TEXT,                                                                     \
+      .metavar = "NODE,...",                                                                       \
+      .offset = offsetof(target, cluster.nodes),                                                   \
+      .help = N_("only these nodes: node1 or node[1-4,7] (default: all)") },                       \
     {                                                                                              \
         .name = "avoid", .type = ATH_OPTION_TEXT, .metavar = "NODE,...",                           \
         .offset = offsetof(target, cluster.avoided), .help = N_("not these nodes")                 \

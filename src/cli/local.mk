@@ -13,6 +13,7 @@ libadmin_a_SOURCES += \
 	src/cli/commands/clean.c \
 	src/cli/commands/cluster.c \
 	src/cli/commands/cluster_estimate.c \
+	src/cli/commands/cluster_measure.c \
 	src/cli/commands/cluster_place.c \
 	src/cli/commands/cluster_show.c \
 	src/cli/commands/complete.c \
@@ -96,6 +97,7 @@ libadmin_a_SOURCES += \
 	src/cli/identities.c src/cli/identities.h \
 	src/cli/claim_options.c src/cli/claim_options.h \
 	src/cli/key_flags.c src/cli/key_flags.h \
+	src/cli/output/cluster_measure.c src/cli/output/cluster_measure.h \
 	src/cli/output/cluster_place.c src/cli/output/cluster_place.h \
 	src/cli/output/cluster_show.c src/cli/output/cluster_show.h \
 	src/cli/output/change.c src/cli/output/change.h \

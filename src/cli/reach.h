@@ -107,13 +107,17 @@ int ath_reach_other_session(const struct ath_reach *reach, const struct ath_reac
           .completion = ATH_COMPLETE_RUNTIMES,                                                     \
           .offset = offsetof(target, reach.numa),                                                  \
           .help = numa_help },                                                                     \
-        { .name = "key-name",                                                                      \
-          .type = ATH_OPTION_TEXT,                                                                 \
-          .metavar = "NAME",                                                                       \
-          .completion = ATH_COMPLETE_KEY_NAME,                                                     \
-          .offset = offsetof(target, reach.key_name),                                              \
-          .help = N_("name of the key (default: $AITHERION_KEY_NAME, else the key file's name); "  \
-                     "of a folder of keys, this file") },                                          \
+        ATH_REACH_KEY_OPTIONS(target)
+
+/* Only the key, for commands that know the addresses. */
+#define ATH_REACH_KEY_OPTIONS(target)                                                              \
+    { .name = "key-name",                                                                          \
+      .type = ATH_OPTION_TEXT,                                                                     \
+      .metavar = "NAME",                                                                           \
+      .completion = ATH_COMPLETE_KEY_NAME,                                                         \
+      .offset = offsetof(target, reach.key_name),                                                  \
+      .help = N_("name of the key (default: $AITHERION_KEY_NAME, else the key file's name); "      \
+                 "of a folder of keys, this file") },                                              \
     {                                                                                              \
         .name = "key", .type = ATH_OPTION_TEXT, .metavar = "FILE",                                 \
         .completion = ATH_COMPLETE_FILE, .offset = offsetof(target, reach.key),                    \

@@ -22,8 +22,10 @@ void ath_cluster_free(struct ath_cluster *cluster)
         free(cluster->racks[i]);
     for (size_t i = 0; i < cluster->switch_count; i++)
         free(cluster->switches[i].name);
-    for (size_t i = 0; i < cluster->node_count; i++)
+    for (size_t i = 0; i < cluster->node_count; i++) {
         free(cluster->nodes[i].name);
+        free(cluster->nodes[i].runtime);
+    }
     for (size_t i = 0; i < cluster->machine_count; i++) {
         ath_machine_free(cluster->machines[i]);
         free(cluster->machines[i]);
@@ -319,35 +321,39 @@ static void add_link(struct ath_cluster_path *path, const struct ath_cluster_lin
         path->link.latency_ns += link->latency_ns;
 }
 
-/* Goes from a switch to the one above it. */
-static size_t climb(const struct ath_cluster *cluster, size_t s, struct ath_cluster_path *path)
+size_t ath_cluster_links(const struct ath_cluster *cluster, size_t a, size_t b,
+                         size_t out[ATH_CLUSTER_WAY_MAX])
 {
-    add_link(path, &cluster->switches[s].up);
-    path->hops++;
-    return cluster->switches[s].above;
+    size_t left = cluster->nodes[a].leaf, right = cluster->nodes[b].leaf, count = 0;
+
+    if (a == b)
+        return 0;
+    out[count++] = a;
+    out[count++] = b;
+    while (left != right && left != ATH_CLUSTER_NONE && right != ATH_CLUSTER_NONE) {
+        bool is_left = cluster->switches[left].depth >= cluster->switches[right].depth;
+        size_t *from = is_left ? &left : &right;
+        out[count++] = cluster->node_count + *from;
+        *from = cluster->switches[*from].above;
+    }
+    return left == right && left != ATH_CLUSTER_NONE ? count : 0;
 }
 
 void ath_cluster_path(const struct ath_cluster *cluster, size_t a, size_t b,
                       struct ath_cluster_path *out)
 {
-    const struct ath_cluster_node *from = &cluster->nodes[a], *to = &cluster->nodes[b];
-    size_t left = from->leaf, right = to->leaf;
+    size_t links[ATH_CLUSTER_WAY_MAX];
+    size_t count = ath_cluster_links(cluster, a, b, links);
 
-    *out = (struct ath_cluster_path){ .is_connected = a == b, .link = unknown_link };
-    if (a == b || left == ATH_CLUSTER_NONE || right == ATH_CLUSTER_NONE)
+    *out = (struct ath_cluster_path){ .is_connected = a == b || count, .link = unknown_link };
+    if (!count)
         return;
-    struct ath_cluster_path path = { .link = { INT64_MAX, 0 }, .hops = 1 };
-    add_link(&path, &from->up);
-    add_link(&path, &to->up);
-    while (left != right && left != ATH_CLUSTER_NONE && right != ATH_CLUSTER_NONE)
-        if (cluster->switches[left].depth >= cluster->switches[right].depth)
-            left = climb(cluster, left, &path);
-        else
-            right = climb(cluster, right, &path);
-    if (left != right)
-        return;
-    path.is_connected = true;
-    *out = path;
+    out->link = (struct ath_cluster_link){ INT64_MAX, 0 };
+    out->hops = count - 1;
+    for (size_t i = 0; i < count; i++)
+        add_link(out, links[i] < cluster->node_count
+                          ? &cluster->nodes[links[i]].up
+                          : &cluster->switches[links[i] - cluster->node_count].up);
 }
 
 size_t ath_cluster_free_on(const struct ath_cluster *cluster, size_t node)

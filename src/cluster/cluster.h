@@ -15,7 +15,11 @@
 #include "base/idset.h"
 #include "numa/machine.h"
 
-enum { ATH_CLUSTER_NODES_MAX = 65536, ATH_CLUSTER_LEVELS_MAX = 16 };
+enum {
+    ATH_CLUSTER_NODES_MAX = 65536,
+    ATH_CLUSTER_LEVELS_MAX = 16,
+    ATH_CLUSTER_WAY_MAX = 2 * ATH_CLUSTER_LEVELS_MAX /* links between two nodes */
+};
 
 #define ATH_CLUSTER_NONE SIZE_MAX /* no index */
 
@@ -27,8 +31,9 @@ struct ath_cluster_switch {
     char *name;
     size_t above; /* the switch above; ATH_CLUSTER_NONE: none */
     struct ath_cluster_link up;
-    size_t depth;  /* switches above */
-    size_t height; /* of the tree below: 0 if only nodes are below */
+    bool is_measured; /* the bandwidth of `up` was measured */
+    size_t depth;     /* switches above */
+    size_t height;    /* of the tree below: 0 if only nodes are below */
 };
 
 /* Nodes whose free GPUs and bandwidths are the same share a shape, so that a choice is made once.
@@ -44,6 +49,8 @@ struct ath_cluster_node {
     char *name;
     size_t rack, leaf; /* indexes; ATH_CLUSTER_NONE: not given */
     struct ath_cluster_link up;
+    bool is_measured;                  /* the bandwidth of `up` was measured */
+    char *runtime;                     /* address of aitherion-runtime; NULL: not given */
     const struct ath_machine *machine; /* belongs to the cluster */
     bool is_counted; /* the machine was made from counts: it has no addresses, CPUs and memory */
     size_t shape;
@@ -101,6 +108,13 @@ struct ath_cluster_path {
     struct ath_cluster_link link; /* the slowest bandwidth, and all latencies together */
     size_t hops;                  /* switches on the way */
 };
+
+/*
+ * Finds the links between two nodes: the number of a node, or node_count + the number of a switch,
+ * stands for its link upwards. Returns how many, and 0 if there is no way or both are one node.
+ */
+size_t ath_cluster_links(const struct ath_cluster *cluster, size_t a, size_t b,
+                         size_t out[ATH_CLUSTER_WAY_MAX]);
 
 /* Finds the way between two nodes. From a node to itself it has no link and no hops. */
 void ath_cluster_path(const struct ath_cluster *cluster, size_t a, size_t b,

@@ -63,6 +63,13 @@ static const struct ath_schema node_keys[] = {
       .otherwise = N_("none, or the only one"),
       .help = N_("the switch that these nodes are connected to") },
     LINK_KEYS(ath_cluster_document_node),
+    { .name = "runtime",
+      .kind = ATH_VALUE_TEXT,
+      FIELD(ath_cluster_document_node, runtime),
+      .form = ATH_FORM_LINE,
+      .otherwise = N_("the node's name with port 50051"),
+      .help = N_("the addresses of these nodes' runtimes, in the order of the names: "
+                 "10.0.0.1:50051, or 10.0.0.[1-4]:50051") },
     { .name = "machine",
       .kind = ATH_VALUE_TEXT,
       FIELD(ath_cluster_document_node, machine),

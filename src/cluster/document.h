@@ -17,6 +17,7 @@ struct ath_cluster_document_node {
     char *names; /* a list of hosts (hostlist.h) */
     char *rack, *leaf;
     double bandwidth_gbps, latency_us; /* of the link to the switch */
+    char *runtime;                     /* addresses: HOST:PORT, or a list of hosts with a port */
     char *machine;                     /* a file that --topology takes */
     int gpus;
     char *model;

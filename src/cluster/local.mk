@@ -4,6 +4,8 @@ libadmin_a_SOURCES += \
 	src/cluster/estimate.c src/cluster/estimate.h \
 	src/cluster/hostlist.c src/cluster/hostlist.h \
 	src/cluster/made.c src/cluster/made.h \
+	src/cluster/measured.c src/cluster/measured.h \
+	src/cluster/pairs.c src/cluster/pairs.h \
 	src/cluster/place.c src/cluster/place.h \
 	src/cluster/read.c src/cluster/read.h \
 	src/cluster/slurm_topology.c src/cluster/slurm_topology.h

@@ -207,9 +207,38 @@ static size_t leaf_of(struct reader *reader, const struct ath_cluster_document_n
     return leaf;
 }
 
+/* Expands the addresses of the runtimes. One node may have any address, several have a list of
+ * hosts and one port. Reports a fault unless there is one address for each node. */
+static void runtimes_of(struct reader *reader, const struct ath_cluster_document_node *given,
+                        size_t count, struct ath_texts *out)
+{
+    const char *port = given->runtime ? strrchr(given->runtime, ':') : NULL;
+    ATH_AUTO(ath_texts) hosts = { 0 };
+    struct ath_err cause = { 0 };
+
+    if (!given->runtime || count == 1) {
+        if (given->runtime)
+            ath_texts_add(out, given->runtime);
+        return;
+    }
+    ath_auto_free char *list =
+        ath_xasprintf("%.*s", port ? (int)(port - given->runtime) : 0, given->runtime);
+    if (!port || ath_hostlist_expand(list, &hosts, &cause) || hosts.count != count) {
+        ath_faults_add(&reader->faults, ATH_FAULT_FORMAT, place_of(&given->item, "runtime"),
+                       _("'%s' is no list of %zu addresses with one port, as in "
+                         "10.0.0.[1-%zu]:50051"),
+                       given->runtime, count, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ath_auto_free char *address = ath_xasprintf("%s%s", hosts.items[i], port);
+        ath_texts_add(out, address);
+    }
+}
+
 static int add_entry(struct reader *reader, const struct ath_cluster_document_node *given)
 {
-    ATH_AUTO(ath_texts) names = { 0 };
+    ATH_AUTO(ath_texts) names = { 0 }, runtimes = { 0 };
     const struct ath_machine *machine = NULL;
     struct ath_err cause = { 0 };
 
@@ -228,6 +257,7 @@ static int add_entry(struct reader *reader, const struct ath_cluster_document_no
     if (status || !machine)
         return status;
     check_entry(reader, given, machine);
+    runtimes_of(reader, given, names.count, &runtimes);
     size_t leaf = leaf_of(reader, given);
     size_t rack =
         given->rack ? ath_cluster_add_rack(&reader->cluster, given->rack) : ATH_CLUSTER_NONE;
@@ -238,6 +268,7 @@ static int add_entry(struct reader *reader, const struct ath_cluster_document_no
         node->leaf = given->leaf ? leaf : node->leaf;
         node->rack = rack;
         node->up = link_of(given->bandwidth_gbps, given->latency_us);
+        node->runtime = i < runtimes.count ? ath_xstrdup(runtimes.items[i]) : NULL;
         node->machine = machine;
         node->is_counted = !given->machine;
         node->shape = shape;

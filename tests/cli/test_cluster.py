@@ -127,6 +127,101 @@ class Estimate(unittest.TestCase):
         self.assertIsNone(answered("estimate", "broadcast", "--size", "1M", "--gpus", "6", *SLURM)["estimate"]["nccl"])
 
 
+def links(*pairs):
+    """A file of measured links, from rows of (from, to, Gb/s, round trip in us)."""
+    rows = [{"from": one, "to": other, "date": "2026-11-27T20:00:00Z", "to_bytes_per_s": speed * 125_000_000, "from_bytes_per_s": speed * 125_000_000,
+             "round_trip_ns": time * 1000} for one, other, speed, time in pairs]
+    return json.dumps({"schema": "aitherion.cluster-links/1", "pairs": rows})
+
+
+class MeasuredLinks(unittest.TestCase):
+    """The figures that `cluster measure` keeps beside the description. test_cluster_measure.py of tests/runtime measures."""
+
+    def described(self):
+        with open(EXAMPLE[1], encoding="utf-8") as file:
+            return written(self, file.read())
+
+    def test_they_take_the_place_of_the_description(self):
+        path = self.described()
+        written(self, links(("node1", "node2", 80, 100), ("node5", "node6", 80, 100), ("node1", "node5", 40, 500)), "cluster.links.json")
+        value = answered("show", "--cluster", path)
+        found = {node["name"]: (node["bandwidth_bytes_per_s"], node["latency_ns"], node["measured"]) for node in value["nodes"]}
+        self.assertEqual((found["node1"], found["node6"], found["node3"]),
+                         ((10_000_000_000, 25_000, True), (10_000_000_000, 25_000, True), (12_500_000_000, 50_000, False)))
+        leaf = value["switches"][1]
+        self.assertEqual((leaf["name"], leaf["bandwidth_bytes_per_s"], leaf["latency_ns"], leaf["measured"]), ("leaf1", 5_000_000_000, 100_000, True))
+        text = cluster("show", "--cluster", path).stdout
+        for words in ("80 Gb/s measured, 25.0 us", "40 Gb/s measured, 100.0 us", "100 Gb/s, 50.0 us"):
+            self.assertIn(words, text)
+
+    def test_places_and_estimates_use_them(self):
+        path = self.described()
+        before = answered("place", "16", "--cluster", path)
+        self.assertEqual(([node["name"] for node in before["nodes"]], before["placement"]["measured"]), (["node1", "node2"], False))
+        written(self, links(("node1", "node2", 40, 100), ("node1", "node3", 40, 100), ("node1", "node4", 40, 100)), "cluster.links.json")
+        after = answered("place", "16", "--cluster", path)  # the other leaf has faster links now
+        self.assertEqual([node["name"] for node in after["nodes"]], ["node5", "node6"])
+        slow = answered("estimate", "all-reduce", "--size", "100000000", "--gpus", "32", "--nodes", "node[1-4]", "--cluster", path)
+        self.assertEqual((slow["placement"]["bandwidth_bytes_per_s"], slow["placement"]["measured"], slow["estimate"]["least"]["time_ns"]),
+                         (5_000_000_000, True, 30_000_000))
+        self.assertIn("40 Gb/s measured", cluster("place", "16", "--nodes", "node[1-4]", "--cluster", path).stdout)
+
+    def test_of_a_folder(self):
+        machine = json.loads(harness.run_soundly("discover", "--json", "--root", harness.capture("ac922-4gpu")).stdout)
+        for name in ("a", "b"):
+            machine["machine"]["hostname"] = name
+            written(self, json.dumps(machine), f"{name}.json")
+        folder = os.path.dirname(written(self, "", "ignored.txt"))
+        with open(folder + ".links.json", "w", encoding="utf-8") as file:
+            file.write(links(("a", "b", 10, 100)))
+        for name in folder, folder + "/":
+            self.assertEqual([node["bandwidth_bytes_per_s"] for node in answered("show", "--cluster", name)["nodes"]], [1_250_000_000] * 2)
+
+    def test_a_file_that_does_not_fit(self):
+        path = self.described()
+        written(self, links(("node1", "gone", 10, 100), ("node1", "node2", 80, 100)), "cluster.links.json")
+        result = cluster("show", "--cluster", path)
+        self.assertIn("80 Gb/s measured", result.stdout)
+        self.assertIn("1 pair has a node that the cluster lacks", result.stderr)
+        written(self, "{}", "cluster.links.json")
+        result = cluster("show", "--cluster", path)
+        self.assertEqual(result.returncode, 0)
+        self.assertNotIn("measured", result.stdout)
+        self.assertIn("measured links are left out: ", result.stderr)
+
+    def test_files_of_several_runs_are_merged(self):
+        path = self.described()
+        one = written(self, links(("node1", "node2", 80, 100)), "one.json")
+        two = written(self, links(("node2", "node1", 90, 110)), "two.json")
+        said = cluster("measure", one, two, "--cluster", path, "--dry-run")
+        self.assertIn("would write 2 pairs to", said.stderr)
+        kept = os.path.join(os.path.dirname(path), "cluster.links.json")
+        self.assertFalse(os.path.exists(kept))
+        value = answered("measure", one, two, "--cluster", path)
+        self.assertEqual(value["file"], kept)
+        self.assertEqual([(pair["from"], pair["to"], pair["hops"], pair["to_bytes_per_s"], pair["round_trip_ns"], pair["address"], pair["error"])
+                          for pair in value["pairs"]],
+                         [("node1", "node2", 1, 10_000_000_000, 100_000, None, None), ("node2", "node1", 1, 11_250_000_000, 110_000, None, None)])
+        text = cluster("measure", one, "--cluster", path).stdout  # the pair from the other file stays
+        for words in ("node2  node1  1", "from row to column", "Gb/s   node1  node2", "node1  -      90.0"):
+            self.assertIn(words, text)
+        self.assertIn("90 Gb/s measured", cluster("show", "--cluster", path).stdout)
+
+    def test_plans(self):
+        path = self.described()
+        for words, nodes in (((), [1, 3, 4, 5, 6, 7, 8]), (("--sample",), [3, 6]), (("--nodes", "node[1-4]", "--avoid", "node3"), [1, 4])):
+            said = cluster("measure", "--from", "node2", "--dry-run", *words, "--cluster", path).stderr
+            self.assertIn("would measure from the node 'node2'", said)
+            self.assertEqual([line.split("to the node ")[1] for line in said.splitlines() if "to the node" in line],
+                             [f"'node{number}' at node{number}:50051" for number in nodes])
+
+    def test_addresses_of_runtimes(self):
+        path = written(self, "schema: aitherion.cluster/1\nnodes:\n- {names: 'n[1-2]', runtime: '10.0.0.[7-8]:5000'}\n- {names: x, runtime: '[fd00::1]:50051'}\n")
+        said = cluster("measure", "--from", "n1", "--dry-run", "--cluster", path).stderr
+        self.assertIn("'n2' at 10.0.0.8:5000", said)
+        self.assertIn("'x' at [fd00::1]:50051", said)
+
+
 class WrongWords(unittest.TestCase):
     def test_each_is_refused(self):
         for words, code, message in (
@@ -148,6 +243,12 @@ class WrongWords(unittest.TestCase):
                 (("estimate", "all-reduce", "--gpus", "8", "--size", "0", *EXAMPLE), 2, "'0' is no size"),
                 (("estimate", "all-reduce", "--gpus", "x", "--size", "1M", *EXAMPLE), 2, "'x' is no number for --gpus"),
                 (("estimate", "all", "--gpus", "8", "--size", "1M", *EXAMPLE), 2, "all"),
+                (("measure", "--from", "node9", *EXAMPLE), 1, "no node 'node9' of --from"),
+                (("measure", *EXAMPLE), 1, "is no node of the cluster"),
+                (("measure", "--from", "node1", "--nodes", "node1", *EXAMPLE), 1, "no other node to measure from 'node1'"),
+                (("measure", "/nonexistent.json", *EXAMPLE), 1, "/nonexistent.json"),
+                (("measure", "--time", "0", *EXAMPLE), 2, "'0' is not a time in seconds from 0.1 to 3600"),
+                (("measure", "--time", "x", *EXAMPLE), 2, "'x' is not a time"),
                 (("show", "--cluster", "/nonexistent.yaml"), 1, "/nonexistent.yaml"),
                 (("show", "more", *EXAMPLE), 2, "more"),
                 (("show", "--cluster"), 2, "--cluster")):
@@ -171,6 +272,8 @@ class WrongWords(unittest.TestCase):
                 (head + "nodes:\n- {names: n1, latency_us: -1}\n", "a number above 0"),
                 (head + "nodes:\n- {names: n1, numa_nodes: 0}\n", "from 1 to 64"),
                 (head + "nodes:\n- {names: 'n[1-', gpus: 1}\n", ":3:11: 'n[1-' is no list of hosts"),
+                (head + "nodes:\n- {names: 'n[1-2]', runtime: 'a:1'}\n", ":3:30: 'a:1' is no list of 2 addresses"),
+                (head + "nodes:\n- {names: 'n[1-2]', runtime: '10.0.0.[1-2]'}\n", "is no list of 2 addresses with one port, as in 10.0.0.[1-2]:50051"),
                 (head + "nodes:\n- {names: n1, switch: leaf}\n", ":3:23: there is no switch 'leaf'"),
                 (head + "switches: [{name: a, above: b}]\nnodes: [{names: n1}]\n", ":2:29: there is no switch 'b'"),
                 (head + "switches: [{name: a}, {name: a}]\nnodes: [{names: n1}]\n", ":2:30: there is a switch 'a' already"),

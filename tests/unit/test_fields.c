@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "cli/commands/commands.h"
 #include "cli/output/change.h"
+#include "cli/output/cluster_measure.h"
 #include "cli/output/cluster_place.h"
 #include "cli/output/cluster_show.h"
 #include "cli/output/document.h"
@@ -49,19 +50,46 @@
 enum { LAYOUT = JSON_INDENT(2) | JSON_REAL_PRECISION(15) }; /* as ath_output() has it */
 
 static const struct ath_view *const views[] = {
-    &ath_change_view,        &ath_clean_view,        &ath_cluster_estimate_view,
-    &ath_cluster_place_view, &ath_cluster_show_view, &ath_export_view,
-    &ath_completion_view,    &ath_document_view,     &ath_equivalent_view,
-    &ath_estimate_view,      &ath_fingerprint_view,  &ath_rates_view,
-    &ath_health_view,        &ath_help_view,         &ath_image_build_view,
-    &ath_image_list_view,    &ath_image_remove_view, &ath_init_view,
-    &ath_key_view,           &ath_key_list_view,     &ath_logs_view,
-    &ath_machine_view,       &ath_net_test_view,     &ath_place_view,
-    &ath_report_view,        &ath_roce_list_view,    &ath_roce_macvlan_view,
-    &ath_roce_test_view,     &ath_run_view,          &ath_session_change_view,
-    &ath_session_list_view,  &ath_start_plan_view,   &ath_start_view,
-    &ath_status_view,        &ath_stop_view,         &ath_top_view,
-    &ath_version_view,       &ath_metrics_page_view, &ath_metrics_table_view,
+    &ath_change_view,
+    &ath_clean_view,
+    &ath_cluster_estimate_view,
+    &ath_cluster_measure_view,
+    &ath_cluster_place_view,
+    &ath_cluster_show_view,
+    &ath_export_view,
+    &ath_completion_view,
+    &ath_document_view,
+    &ath_equivalent_view,
+    &ath_estimate_view,
+    &ath_fingerprint_view,
+    &ath_rates_view,
+    &ath_health_view,
+    &ath_help_view,
+    &ath_image_build_view,
+    &ath_image_list_view,
+    &ath_image_remove_view,
+    &ath_init_view,
+    &ath_key_view,
+    &ath_key_list_view,
+    &ath_logs_view,
+    &ath_machine_view,
+    &ath_net_test_view,
+    &ath_place_view,
+    &ath_report_view,
+    &ath_roce_list_view,
+    &ath_roce_macvlan_view,
+    &ath_roce_test_view,
+    &ath_run_view,
+    &ath_session_change_view,
+    &ath_session_list_view,
+    &ath_start_plan_view,
+    &ath_start_view,
+    &ath_status_view,
+    &ath_stop_view,
+    &ath_top_view,
+    &ath_version_view,
+    &ath_metrics_page_view,
+    &ath_metrics_table_view,
 };
 
 /* "docs/schema/stop.json" for "aitherion.stop/1". The caller frees it. */

@@ -40,7 +40,8 @@
 #define ATH_CLUSTER_COMMANDS(X)                                                                    \
     X(cluster_show)                                                                                \
     X(cluster_place)                                                                               \
-    X(cluster_estimate)
+    X(cluster_estimate)                                                                            \
+    X(cluster_measure)
 
 #define ATH_KUBERNETES_COMMANDS(X)                                                                 \
     X(kubernetes_agent)                                                                            \

@@ -122,13 +122,14 @@ struct shown {
     size_t gpu_count, node_count, hops, left_over;
     const char *top, *rack, *slowest;
     int64_t bytes_per_s, latency_ns;
+    bool is_measured;
 };
 
 static struct shown shown_of(const struct ath_cluster_place_report *report)
 {
     const struct ath_cluster_placement *placement = report->placement;
     const struct ath_cluster *cluster = report->cluster;
-    size_t node = placement->slowest_node;
+    size_t node = placement->slowest_node, s = placement->slowest_switch;
 
     return (struct shown){
         .level = levels[level_of(placement)],
@@ -138,10 +139,12 @@ static struct shown shown_of(const struct ath_cluster_place_report *report)
         .left_over = placement->left_over,
         .top = switch_name(cluster, placement->top),
         .rack = placement->rack == ATH_CLUSTER_NONE ? NULL : cluster->racks[placement->rack],
-        .slowest = node != ATH_CLUSTER_NONE ? cluster->nodes[node].name
-                                            : switch_name(cluster, placement->slowest_switch),
+        .slowest = node != ATH_CLUSTER_NONE ? cluster->nodes[node].name : switch_name(cluster, s),
         .bytes_per_s = placement->link.bytes_per_s,
         .latency_ns = placement->link.latency_ns,
+        .is_measured = node != ATH_CLUSTER_NONE
+                           ? cluster->nodes[node].is_measured
+                           : s != ATH_CLUSTER_NONE && cluster->switches[s].is_measured,
     };
 }
 
@@ -168,6 +171,8 @@ static const struct ath_field placed_fields[] = {
               .is_nullable = true),
     ATH_FIELD("slowest", AT(slowest), .help = "the node or switch whose link upwards is that one",
               .is_nullable = true),
+    ATH_FIELD("measured", AT(is_measured),
+              .help = "whether `aitherion cluster measure` gave that bandwidth"),
     ATH_FIELD("left_over", AT(left_over), .help = "free GPUs that stay on these nodes"),
     { .name = NULL },
 };
@@ -264,7 +269,8 @@ static void print_way(const struct ath_style *style, FILE *out,
                       const struct ath_cluster_place_report *report)
 {
     const struct shown shown = shown_of(report);
-    ath_auto_free char *link = ath_words_link(shown.bytes_per_s, shown.latency_ns);
+    ath_auto_free char *link =
+        ath_words_link(shown.bytes_per_s, shown.latency_ns, shown.is_measured);
     ATH_AUTO(ath_text) text = { 0 };
 
     switch (level_of(report->placement)) {

@@ -30,6 +30,7 @@ static struct ath_shown_node shown_node(const struct ath_cluster *cluster, size_
         .leaf = node->leaf == ATH_CLUSTER_NONE ? NULL : cluster->switches[node->leaf].name,
         .bytes_per_s = node->up.bytes_per_s,
         .latency_ns = node->up.latency_ns,
+        .is_measured = node->is_measured,
         .model = machine->gpu_count ? machine->gpus[0].model : NULL,
         .gpu_count = machine->gpu_count,
         .free_count = ath_cluster_free_on(cluster, index),
@@ -79,6 +80,7 @@ void ath_cluster_report_make(const struct ath_cluster *cluster, struct ath_clust
             .above = s->above == ATH_CLUSTER_NONE ? NULL : cluster->switches[s->above].name,
             .bytes_per_s = s->up.bytes_per_s,
             .latency_ns = s->up.latency_ns,
+            .is_measured = s->is_measured,
         };
     }
     for (size_t i = 0; i < cluster->node_count; i++) {
@@ -107,7 +109,9 @@ void ath_cluster_report_free(struct ath_cluster_report *report)
               .help = "of its link upwards, in one direction; null if not known",                  \
               .is_nullable = true),                                                                \
         ATH_FIELD("latency_ns", AT(latency_ns), .help = "of its link upwards; null if not known",  \
-                  .is_nullable = true)
+                  .is_nullable = true),                                                            \
+        ATH_FIELD("measured", AT(is_measured),                                                     \
+                  .help = "whether `aitherion cluster measure` gave this bandwidth")
 
 #define AT(member) ATH_AT(struct ath_shown_rack, member)
 static const struct ath_field rack_fields[] = {
@@ -160,13 +164,13 @@ static const struct ath_field fields[] = {
 
 /* ---- text ---- */
 
-char *ath_words_link(int64_t bytes_per_s, int64_t latency_ns)
+char *ath_words_link(int64_t bytes_per_s, int64_t latency_ns, bool is_measured)
 {
     ATH_AUTO(ath_text) text = { 0 };
 
     if (bytes_per_s >= 0) {
         ath_auto_free char *speed = ath_words_speed(bytes_per_s / BYTES_OF_MEGABIT);
-        ath_text_add_part(&text, ", ", "%s", speed);
+        ath_text_add_part(&text, ", ", is_measured ? _("%s measured") : "%s", speed);
     }
     if (latency_ns >= 0) {
         ath_auto_free char *latency = ath_words_time(latency_ns);
@@ -190,7 +194,7 @@ static bool is_alike(const struct ath_cluster *cluster, size_t a, size_t b)
 
     return left->rack == right->rack && left->leaf == right->leaf && left->shape == right->shape &&
            left->up.bytes_per_s == right->up.bytes_per_s &&
-           left->up.latency_ns == right->up.latency_ns &&
+           left->up.latency_ns == right->up.latency_ns && left->is_measured == right->is_measured &&
            (model == other || (model && other && !strcmp(model, other)));
 }
 
@@ -213,7 +217,8 @@ static void add_row(const struct ath_cluster_report *report, const size_t *nodes
         ath_xasprintf("%zu", shown->free_count));
     set(&cells[3], ATH_ROLE_PLAIN, ath_xstrdup(shown->model));
     set(&cells[4], ATH_ROLE_PLAIN, ath_xstrdup(shown->leaf));
-    set(&cells[5], ATH_ROLE_PLAIN, ath_words_link(shown->bytes_per_s, shown->latency_ns));
+    set(&cells[5], ATH_ROLE_PLAIN,
+        ath_words_link(shown->bytes_per_s, shown->latency_ns, shown->is_measured));
 }
 
 /* Prints the nodes of a rack; ATH_CLUSTER_NONE: those without a rack. */
@@ -259,7 +264,8 @@ static void print_switches(const struct ath_style *style, FILE *out,
         struct ath_table_cell *cells = ath_table_add_row(&table);
         set(&cells[0], ATH_ROLE_NAME, ath_xstrdup(shown->name));
         set(&cells[1], ATH_ROLE_PLAIN, ath_xstrdup(shown->above));
-        set(&cells[2], ATH_ROLE_PLAIN, ath_words_link(shown->bytes_per_s, shown->latency_ns));
+        set(&cells[2], ATH_ROLE_PLAIN,
+            ath_words_link(shown->bytes_per_s, shown->latency_ns, shown->is_measured));
         set(&cells[3], ATH_ROLE_PLAIN, ath_xasprintf("%zu", shown->node_count));
         set(&cells[4], ATH_ROLE_PLAIN, ath_xasprintf("%zu", shown->gpu_count));
         set(&cells[5], ATH_ROLE_PLAIN, ath_xasprintf("%zu", shown->free_count));

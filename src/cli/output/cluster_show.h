@@ -11,12 +11,14 @@ struct ath_shown_rack {
 struct ath_shown_switch {
     const char *name, *above; /* NULL: none */
     int64_t bytes_per_s, latency_ns;
+    bool is_measured;
     size_t node_count, gpu_count, free_count; /* below */
 };
 
 struct ath_shown_node {
     const char *name, *rack, *leaf;
     int64_t bytes_per_s, latency_ns;
+    bool is_measured;
     const char *model; /* of the first GPU */
     size_t gpu_count, free_count, numa_count;
 };
@@ -39,5 +41,6 @@ void ath_cluster_report_free(struct ath_cluster_report *report);
 
 extern const struct ath_view ath_cluster_show_view; /* of a struct ath_cluster_report */
 
-/* Returns "100 Gb/s, 50.0 us" for a link; "" if nothing is known. The caller frees it. */
-char *ath_words_link(int64_t bytes_per_s, int64_t latency_ns);
+/* Returns "100 Gb/s, 50.0 us" for a link, or "94 Gb/s measured, 50.0 us"; "" if nothing is known.
+ * The caller frees it. */
+char *ath_words_link(int64_t bytes_per_s, int64_t latency_ns, bool is_measured);
