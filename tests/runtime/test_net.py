@@ -15,7 +15,7 @@ import runtime
 from cuda import MIB, Program
 from runtime import Server, Session, decode, encode, harness, read_frame
 from test_cuda import GOOD, Base, needs_capnp, serve
-from test_data_addresses import data_of, joins, silence, two
+from test_data_addresses import Sides, data_of, has_namespaces, joins, silence, two
 from test_stripes import ticket_of, join
 
 QUICK = ("--time", "0.1")
@@ -262,6 +262,63 @@ class Telling(Base):
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(errors, rf"aitherion: the path from '127\.0\.0\.1' to '{server.address}' broke while it was measured: .+\n"
                                  r"  hint: look for the event session-broken")
+
+
+@unittest.skipUnless(has_namespaces(), "network namespaces need root and ip (package iproute2)")
+class Links(Sides):
+    """Links of known speeds between two network namespaces."""
+
+    LINKS = 3
+    RATES = (10, 20, 40)  # Mbit/s: of the calls, and of data
+
+    def setUp(self):
+        super().setUp()
+        for i, rate in enumerate(self.RATES):
+            for side in (0, 1):
+                self.address(side, f"l{i}", f"10.79.{i}.{1 + side}/24")
+                subprocess.run(["tc", "-n", self.sides[side], "qdisc", "add", "dev", f"l{i}", "root", "tbf", "rate", f"{rate}mbit", "burst", "64k",
+                                "latency", "50ms"], check=True)
+
+    def measure(self, server, *arguments):
+        result = subprocess.run([*self.inside(1), harness.binary(), "net", "test", "--server", server.address, "--key", runtime.key_file(),
+                                 "--json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=harness.environment(),
+                                check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        value, faults = harness.check_json(result.stdout)
+        self.assertEqual(faults, [])
+        return value
+
+    def test_speeds_of_links(self):
+        """However busy this machine is, no path is faster than its link; and 10 Mbit/s are a few packets in a millisecond."""
+        with serve("--data-listen", "10.79.1.1:5555", "--data-listen", "10.79.2.1:5555", "--udp", "on", listen="10.79.0.1:50051",
+                   prefix=self.inside(0)) as server:
+            for transport in ("tcp", "udp"):
+                with self.subTest(transport):
+                    value = self.measure(server, "--bytes", "4M", "--transport", transport)
+                    self.assertEqual([path["from"] for path in value["paths"]], [f"10.79.{i}.2" for i in range(3)])
+                    self.assertEqual([path["transport"] for path in value["paths"]], ["tcp", transport, transport])
+                    self.assertTrue(value["is_encrypted"])
+                    for rate, path in zip(self.RATES, value["paths"]):
+                        for way in ("to_server", "from_server"):
+                            mbit = path[way]["bytes_per_s"] * 8 / 1e6
+                            self.assertLess(mbit, rate * 1.05, path)
+                            self.assertGreater(mbit, rate * 0.1, path)
+                    self.assertEqual(value["slowest"], 2)
+                    again = [path[way]["sent_again"] for path in value["paths"] for way in ("to_server", "from_server") if path["transport"] == "tcp"]
+                    self.assertGreater(sum(again), 0)  # TCP fills the links' queues, which then drop packets
+                    for way in ("to_server", "from_server"):
+                        self.assertLess(value["together"][way]["bytes_per_s"] * 8 / 1e6, sum(self.RATES[1:]) * 1.1)
+
+    def test_a_link_that_is_down(self):
+        """Its connections go by the other one."""
+        with serve("--data-listen", "10.79.1.1:5555", "--data-listen", "10.79.2.1:5555", listen="10.79.0.1:50051",
+                   prefix=self.inside(0)) as server:
+            both = self.measure(server, "--dry-run")
+            self.ip("-n", self.sides[0], "link", "set", "l1", "down")
+            value = self.measure(server, "--dry-run")
+            self.assertEqual([(path["to"], path["connections"], bool(path["left_out"])) for path in value["paths"]],
+                             [("10.79.0.1:50051", 1, False), ("10.79.2.1:5555", both["together"]["connections"], False),
+                              ("10.79.1.1:5555", 0, True)])
 
 
 class Refusing(Base):
