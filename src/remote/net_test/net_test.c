@@ -18,7 +18,6 @@ enum { LANES_MAX = 1 + ATH_STRIPES_MAX };
 
 /* A path that is measured, or all together (lanes 0). */
 struct measured {
-    const struct ath_net_path *path;
     unsigned int lanes; /* a bit for each, as in NetTest */
     size_t count;
 };
@@ -199,7 +198,7 @@ static int ping(struct work *work, const struct measured *measured, size_t count
 static int measure_trips(struct work *work, const struct measured *path, struct ath_net_trips *out)
 {
     enum { FIRST = 10, MOST = 5000 };
-    const struct measured one = { path->path, path->lanes & -path->lanes, 1 };
+    const struct measured one = { path->lanes & -path->lanes, 1 };
     uint64_t times_ns[FIRST + MOST];
     uint64_t begin_ns = ath_now_ns();
     int status = ping(work, &one, FIRST, times_ns);
@@ -364,7 +363,7 @@ static int report(const struct work *work, const struct ath_net_path *path, int 
 static int measure_path(struct work *work, size_t which, struct ath_err *err)
 {
     struct ath_net_path *path = &work->test->paths[which];
-    const struct measured measured = { path, work->lanes_of[which], path->connections };
+    const struct measured measured = { work->lanes_of[which], path->connections };
     say_step(work, path);
     int status = measure_trips(work, &measured, &path->trips);
     if (!status)
@@ -377,7 +376,7 @@ static int measure_path(struct work *work, size_t which, struct ath_err *err)
 static int measure_all(struct work *work, const struct ath_stripes_owner *owner,
                        struct ath_err *err)
 {
-    const struct measured all = { .count = 1 };
+    const struct measured all = { 0 };
     say_step(work, NULL);
     /* Both sides turn to large frames with this question. */
     int status = ask(work, ATH_CONTROL_NET_TEST_KIND_LOOK, &all, 0, 0);
