@@ -298,6 +298,9 @@ class Rows(Base):
                              env={"AITHERION_KEY_FILE": None, "AITHERION_CONNECT_TIMEOUT": "1"}) as second:
                     self.assertNotEqual(second.first, GOOD)
                     self.assertIn("the server refused: 'alice' may have 1 sessions at a time", second.end())
+                test = harness.run("net", "test", "--server", server.address, "--key", self.path("alice"), "--time", "0.1")
+                self.assertEqual(test.returncode, 1)  # a test of the network counts as well
+                self.assertIn("the server refused: 'alice' may have 1 sessions at a time", test.stderr)
                 self.rows("alice sessions=2\n")
                 with self.program(server, "alice") as third:
                     self.assertEqual(third.first, GOOD)
