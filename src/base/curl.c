@@ -65,13 +65,6 @@ void ath_curl_set_opener(const struct ath_curl *curl, CURL *easy,
            (curl->curl_easy_setopt)(easy, CURLOPT_OPENSOCKETFUNCTION, value));
 }
 
-void ath_curl_set_progress(const struct ath_curl *curl, CURL *easy,
-                           int (*value)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t))
-{
-    expect(CURLOPT_XFERINFOFUNCTION, CURLOPTTYPE_FUNCTIONPOINT,
-           (curl->curl_easy_setopt)(easy, CURLOPT_XFERINFOFUNCTION, value));
-}
-
 long ath_curl_number(const struct ath_curl *curl, CURL *easy, CURLINFO info)
 {
     long value = 0;

@@ -52,8 +52,5 @@ void ath_curl_set_transfer(const struct ath_curl *curl, CURL *easy, CURLoption o
 void ath_curl_set_opener(const struct ath_curl *curl, CURL *easy,
                          curl_socket_t (*value)(void *, curlsocktype, struct curl_sockaddr *));
 
-void ath_curl_set_progress(const struct ath_curl *curl, CURL *easy,
-                           int (*value)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t));
-
 /* Returns CURLINFO_RESPONSE_CODE, CURLINFO_OS_ERRNO and the like, or 0 if unknown. */
 long ath_curl_number(const struct ath_curl *curl, CURL *easy, CURLINFO info);

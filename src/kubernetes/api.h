@@ -19,7 +19,7 @@ struct ath_kube_call {
     size_t answer_max;         /* bytes of the body, or of one line */
     int timeout_ms;            /* of the whole call */
     ath_kube_line *on_line; /* NULL: the body is kept. Else lines go there if the status is 200 */
-    bool (*is_over)(void *context); /* asked at least once a second; true ends the call. NULL: no */
+    bool (*is_over)(void *context); /* asked many times a second; true ends the call. NULL: no */
     void *context;                  /* of both */
 };
 

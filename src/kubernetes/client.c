@@ -19,6 +19,7 @@ enum {
     TOKEN_MAX = 64 << 10,
     TOKEN_MS = 60 * 1000,
     CONNECT_MS = 5000,
+    OVER_MS = 20,         /* between two questions whether a call is over */
     FAULT_MAX = 64 << 10, /* of the body of an error */
     HANDLES_MAX = 64,     /* idle ones that are kept, with their connections */
     RETRY_AFTER_MAX = 3600,
@@ -180,18 +181,6 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* libcurl calls this function at least once a second. Another value than 0 ends the transfer. */
-static int ask_for_end(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
-{
-    struct transfer *transfer = context;
-    (void)a;
-    (void)b;
-    (void)c;
-    (void)d;
-    transfer->is_ended = transfer->is_ended || transfer->call->is_over(transfer->call->context);
-    return transfer->is_ended;
-}
-
 static void set_tls(const struct transfer *transfer)
 {
     const struct ath_curl *curl = transfer->client->curl;
@@ -236,11 +225,6 @@ static void set_request(struct transfer *transfer)
     ath_curl_set_transfer(curl, easy, CURLOPT_WRITEFUNCTION, take_body);
     ath_curl_set_data(curl, easy, CURLOPT_WRITEDATA, transfer);
     ath_curl_set_opener(curl, easy, open_socket);
-    if (call->is_over) {
-        ath_curl_set_number(curl, easy, CURLOPT_NOPROGRESS, 0);
-        ath_curl_set_progress(curl, easy, ask_for_end);
-        ath_curl_set_data(curl, easy, CURLOPT_XFERINFODATA, transfer);
-    }
 }
 
 static int retry_after_of(const struct transfer *transfer)
@@ -269,6 +253,35 @@ static int finish(const struct transfer *transfer, CURLcode result, struct ath_e
                        client->server.url, client->curl->curl_easy_strerror(result));
 }
 
+/* Makes a call that is_over may end. A progress function of libcurl would be asked only once a
+ * second while nothing comes. */
+static CURLcode perform_until_over(struct transfer *transfer)
+{
+    const struct ath_curl *curl = transfer->client->curl;
+    CURLM *multi = curl->curl_multi_init();
+    CURLcode result = CURLE_OUT_OF_MEMORY;
+    int count = 1;
+
+    if (!multi)
+        return result;
+    curl->curl_multi_add_handle(multi, transfer->easy);
+    while (count && !transfer->is_ended) {
+        result = CURLE_ABORTED_BY_CALLBACK;
+        if (curl->curl_multi_perform(multi, &count) != CURLM_OK)
+            break;
+        const CURLMsg *message = count ? NULL : curl->curl_multi_info_read(multi, &count);
+        if (message)
+            result = message->data.result;
+        else if (transfer->call->is_over(transfer->call->context))
+            transfer->is_ended = true;
+        else
+            curl->curl_multi_poll(multi, NULL, 0, OVER_MS, NULL);
+    }
+    curl->curl_multi_remove_handle(multi, transfer->easy);
+    curl->curl_multi_cleanup(multi);
+    return result;
+}
+
 static int call_server(void *self, const struct ath_kube_call *call, struct ath_kube_reply *out,
                        struct ath_err *err)
 {
@@ -280,7 +293,8 @@ static int call_server(void *self, const struct ath_kube_call *call, struct ath_
         return ath_err_set(err, -ENOMEM, ATH_E_INTERNAL, "libcurl has no memory");
     set_request(&transfer);
     set_tls(&transfer);
-    CURLcode result = client->curl->curl_easy_perform(transfer.easy);
+    CURLcode result = call->is_over ? perform_until_over(&transfer)
+                                    : client->curl->curl_easy_perform(transfer.easy);
     int status = finish(&transfer, result, err);
     transfer_free(&transfer);
     return status;
