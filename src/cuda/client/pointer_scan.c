@@ -30,22 +30,35 @@ static uint64_t word_at(const uint8_t *bytes)
 typedef uint32_t halves __attribute__((vector_size(2 * WORD)));
 typedef int32_t outcomes __attribute__((vector_size(2 * WORD)));
 
+/* Whether halves, as unsigned numbers, are none of first to last. x86-64 compares vectors of signed
+ * numbers only (without AVX-512), so both sides are moved: first becomes the least signed number.
+ */
+static inline outcomes are_outside(halves now, uint32_t first, uint32_t last)
+{
+    const uint32_t least = UINT32_C(1) << 31;
+    return (outcomes)(now - (first - least)) > (int32_t)(last - first + least);
+}
+
 /* Whether a piece may have an address: looks at the upper halves of words only, and has no branch
  * for each word, so that large copies lose little time. Few data have such upper halves. */
 static bool may_have_any(struct ath_cuda_word_range range, const uint8_t *bytes, size_t length)
 {
     enum { UPPER = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
     const uint32_t first = (uint32_t)(range.first >> 32);
-    const uint32_t span = (uint32_t)((range.first + range.span - 1) >> 32) - first;
-    outcomes found = { 0 };
+    const uint32_t last = (uint32_t)((range.first + range.span - 1) >> 32);
+    outcomes outside = { -1, -1, -1, -1 }, others = outside;
+    halves now[4];
     size_t i = 0;
-    for (; i + sizeof found <= length; i += sizeof found) {
-        halves two;
-        memcpy(&two, bytes + i, sizeof two);
-        found |= (outcomes)(two - first <= span);
+    for (; i + sizeof now <= length; i += sizeof now) {
+        memcpy(now, bytes + i, sizeof now);
+        outside &= are_outside(now[0], first, last) & are_outside(now[1], first, last);
+        others &= are_outside(now[2], first, last) & are_outside(now[3], first, last);
     }
-    return found[UPPER] || found[2 + UPPER] ||
-           (i + WORD <= length && is_in(range, word_at(bytes + i)));
+    outside &= others;
+    bool may_have = !outside[UPPER] || !outside[2 + UPPER];
+    for (; i + WORD <= length && !may_have; i += WORD)
+        may_have = is_in(range, word_at(bytes + i));
+    return may_have;
 }
 
 static struct ath_cuda_word_range closed_range(int which)
