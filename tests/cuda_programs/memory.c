@@ -1576,6 +1576,36 @@ static void freed_without_a_context(void)
     check(!now);
 }
 
+/* They may make the server register memory with the driver, which would break the capture. */
+static void large_beside_a_capture(void)
+{
+    enum { LARGE = 6 << 20, ROUNDS = 3, TIMES = 6 };
+    unsigned char *bytes = malloc(LARGE), *got = malloc(LARGE);
+    CUdeviceptr p = allocate(LARGE), small = allocate(sizeof(float));
+    CUstream captured, other;
+    CUgraph graph;
+    check(bytes && got);
+    ok(cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    for (int round = 1; round <= ROUNDS; round++) {
+        memset(bytes, round, LARGE);
+        ok(cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        ok(launch_fill(small, 1, 1, captured));
+        for (int i = 0; i < TIMES; i++)
+            ok(cuMemcpyHtoDAsync_v2(p, bytes, LARGE, other));
+        ok(cuStreamEndCapture(captured, &graph));
+        check(graph);
+        ok(cuGraphDestroy(graph));
+        ok(cuStreamSynchronize(other));
+        ok(cuMemcpyDtoH_v2(got, p, LARGE));
+        check(!memcmp(got, bytes, LARGE));
+    }
+    free(bytes);
+    free(got);
+    ok(cuMemFree_v2(p));
+    ok(cuMemFree_v2(small));
+}
+
 static const struct test tests[] = {
     { "pinned memory is freed without a context", freed_without_a_context, 0 },
     { "a copy of memory that is not there is refused", beyond_the_memory, 0 },
@@ -1624,6 +1654,7 @@ static const struct test tests[] = {
       ONLY_SIMULATED },
     { "small pieces of managed memory live side by side", managed_pieces, 0 },
     { "rows go into managed memory", managed_rows, 0 },
+    { "large copies beside a capture leave it whole", large_beside_a_capture, ONLY_SIMULATED },
     { "both sides write into one piece of memory", side_by_side, 0 },
     { "a copy takes what a kernel wrote into pinned memory", copied_after_a_kernel, 0 },
     { "any work on any memory comes out right", mixed, SAME_PLACES },

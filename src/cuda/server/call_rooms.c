@@ -72,8 +72,11 @@ void ath_call_room_leave(const void *address, const struct ath_cuda_served *serv
 bool ath_call_room_pin(struct ath_pinned_room *room, const struct ath_cuda_served *served)
 {
     struct call_room *one = (struct call_room *)room;
-    if (one->was_used)
-        ath_pinned_room_register(room, served->driver, served->session->epoch);
+    const uint64_t epoch = served->session->epoch;
+    if (one->was_used && !served->session->captures.count)
+        ath_pinned_room_register(room, served->driver, epoch);
+    else if (room->epoch != epoch)
+        room->flag = 0; /* the address may have ended with a context */
     one->was_used = true;
     return room->is_registered;
 }

@@ -20,8 +20,9 @@ void ath_call_room_put(struct ath_pinned_room *room);
 /* The taken room that an address lies in; NULL if there is none. */
 struct ath_pinned_room *ath_call_room_of(const void *address);
 
-/* Registers a taken room with the driver. The first use of a room is not worth the time: returns
- * whether the room is registered. */
+/* Registers a taken room with the driver, except for the room's first use, which is not worth the
+ * time, and while a stream captures, which registering could break. Returns whether the room is
+ * registered. */
 bool ath_call_room_pin(struct ath_pinned_room *room, const struct ath_cuda_served *served);
 
 /* Leaves the room that an address lies in to the GPU, which may still write it: a wait for the
