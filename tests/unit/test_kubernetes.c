@@ -1380,7 +1380,7 @@ TEST(a_request_that_comes_during_a_step_is_not_forgotten)
     fake.meanwhile = NULL;
     uint64_t begin_ms = ath_now_ms();
     ath_kube_lease_await(&lease, wait_ms * 1000);
-    ck_assert_uint_lt(ath_now_ms() - begin_ms, wait_ms * 1000);
+    ck_assert_uint_lt(ath_now_ms() - begin_ms, (uint64_t)wait_ms * 1000);
     take_lease();
     ath_kube_lease_free(&lease);
 }

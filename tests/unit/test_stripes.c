@@ -342,7 +342,7 @@ TEST(pieces_beyond_a_frame)
     static struct ath_pieces pieces;
     struct ath_piece found;
     uint8_t head[ATH_PIECE_HEAD];
-    ath_pieces_init(&pieces, 1024 * 1024);
+    ath_pieces_init(&pieces, (size_t)1024 * 1024);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ath_piece_write_head(&(struct ath_piece){ .first = wrong[i][0], .count = wrong[i][1] },
                              head);

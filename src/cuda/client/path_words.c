@@ -93,7 +93,7 @@ void ath_path_say_plan(const struct ath_session *session)
 
 static const char *speed_words(uint64_t bytes_per_s, char out[WORD_BYTES])
 {
-    const bool is_fast = bytes_per_s >= 1000 * 1000 * 1000;
+    const bool is_fast = bytes_per_s >= UINT64_C(1000000000);
     snprintf(out, WORD_BYTES, is_fast ? "%.2f GB/s" : "%.1f MB/s",
              (double)bytes_per_s / (is_fast ? 1e9 : 1e6));
     return out;
@@ -101,9 +101,9 @@ static const char *speed_words(uint64_t bytes_per_s, char out[WORD_BYTES])
 
 void ath_path_say_cost(const struct ath_cuda_link *link)
 {
-    enum { MIB = 1024 * 1024, EXAMPLE_MIB = 64 };
+    enum { EXAMPLE_MIB = 64 };
     const struct ath_path_cost *cost = link ? link->cost : NULL;
-    const uint64_t time_ns = cost ? ath_path_cost_ns(cost, EXAMPLE_MIB * MIB) : 0;
+    const uint64_t time_ns = cost ? ath_path_cost_ns(cost, (uint64_t)EXAMPLE_MIB << 20) : 0;
     char speed[WORD_BYTES];
     if (time_ns)
         ath_log(ATH_LOG_VERBOSE,
