@@ -15,11 +15,12 @@
 #include "cli/watch.h"
 #include "remote/session/open.h"
 
-static const char *const transports[] = { "tcp", "udp", NULL };
+static const char *const transports[] = { "auto", "tcp", "udp", NULL };
 
 struct options {
     struct ath_reach_options reach;
-    const char *time, *bytes, *transport, *encrypt, *tls_ca; /* NULL: not given */
+    const char *time, *bytes, *tls_ca; /* NULL: not given */
+    int transport, encrypt;            /* indexes of words; 0: auto */
 };
 
 static int read_amount(const struct options *options, struct ath_net_test_report *out,
@@ -49,7 +50,7 @@ static int read_amount(const struct options *options, struct ath_net_test_report
 static void set_environment(const struct options *options)
 {
     if (options->encrypt)
-        setenv("AITHERION_ENCRYPT", options->encrypt, true);
+        setenv("AITHERION_ENCRYPT", ath_run_encryptions[options->encrypt], true);
     if (options->tls_ca)
         setenv("AITHERION_TLS_CA", options->tls_ca, true);
 }
@@ -58,8 +59,8 @@ static int open_session(const struct ath_reach *reach, const struct options *opt
                         struct ath_net_test_report *report, struct ath_session *out,
                         struct ath_err *err)
 {
-    const char *told =
-        options->transport ? options->transport : ath_client_variable("AITHERION_TRANSPORT");
+    const char *told = options->transport ? transports[options->transport]
+                                          : ath_client_variable("AITHERION_TRANSPORT");
     struct ath_session_first first;
     report->server = reach->items[0].server;
     report->wants_udp = told && !strcmp(told, "udp");
@@ -115,13 +116,13 @@ static const struct ath_option option_table[] = {
       .offset = offsetof(struct options, bytes),
       .help = N_("measure each speed by so many bytes, like 64M or 1G, whatever time they take") },
     { .name = "transport",
-      .type = ATH_OPTION_TEXT,
+      .type = ATH_OPTION_CHOICE,
       .choices = transports,
       .offset = offsetof(struct options, transport),
-      .help = N_("how large copies travel: tcp (the default), or udp if the runtime takes it; "
-                 "calls always go by TCP") },
+      .help = N_("how large copies travel: by TCP (auto, the default, and tcp), or by UDP if the "
+                 "runtime takes it (udp); calls always go by TCP") },
     { .name = "encrypt",
-      .type = ATH_OPTION_TEXT,
+      .type = ATH_OPTION_CHOICE,
       .choices = ath_run_encryptions,
       .offset = offsetof(struct options, encrypt),
       .help = N_("encrypt TCP by TLS with the key: if it leaves this machine (auto, the default), "

@@ -137,7 +137,8 @@ static struct ath_cuda_pointer_search search_of(const void *source, size_t offse
 {
     const size_t rest = sizeof(uint64_t) - 1, length = chunk_of(all - offset);
     const size_t left = all - offset - length;
-    return (struct ath_cuda_pointer_search){ .all = (const uint8_t *)source + offset,
+    /* a number: a program may give no memory and wrong lengths */
+    return (struct ath_cuda_pointer_search){ .all = (const void *)((uintptr_t)source + offset),
                                              .length = length + (left < rest ? left : rest),
                                              .at = to + offset };
 }

@@ -161,7 +161,7 @@ void ath_cuda_pointer_search_begin(struct ath_cuda_pointer_search *search)
     size_t skipped = (size_t)(-search->at % WORD);
     if (search->length < LARGE)
         return;
-    take_ranges(search, (const uint8_t *)search->all + skipped);
+    take_ranges(search, (const uint8_t *)((uintptr_t)search->all + skipped));
     search->is_begun =
         has_ranges(search) &&
         ath_team_begin(ath_cuda_helpers(), search->length - skipped, search_share, search);
