@@ -49,7 +49,7 @@ struct SessionPath {
 enum PathReason {
   used @0;
   notNear @1;                      # the program reaches the server by an address
-  notAsked @2;                     # the program may use it, and has not asked for it
+  notAsked @2;                     # the program might use it, and did not choose it
   notServed @3;                    # the server does not take it
   notNeeded @4;                    # shared memory is faster, or the program has the GPUs in its own process
 }

@@ -25,8 +25,8 @@ static const char *reason_word(int reason)
 const struct ath_field ath_session_path_fields[] = {
     ATH_FIELD("transport", AT(transport), .help = "local, shm, udp or tcp", .is_nullable = true),
     ATH_FIELD("reason", AT(reason),
-              .help = "why it is not used: the program reaches the runtime by an address, has not "
-                      "asked for it, the runtime does not take it, or it is not needed; null if it "
+              .help = "why it is not used: the program reaches the runtime by an address, did not "
+                      "choose it, the runtime does not take it, or it is not needed; null if it "
                       "is used",
               .word = reason_word, .words = reasons, .is_nullable = true),
     ATH_FIELD("connections", AT(connections), .help = "0 if it is not used",
@@ -49,7 +49,7 @@ static const char *reason_text(int reason)
     static const char *const texts[] = {
         [ATH_GPU_PATH_REASON_NOT_NEAR] =
             N_("not used: the program reaches the runtime by an address"),
-        [ATH_GPU_PATH_REASON_NOT_ASKED] = N_("not used: the program has not asked for it"),
+        [ATH_GPU_PATH_REASON_NOT_ASKED] = N_("not used: the program did not choose it"),
         [ATH_GPU_PATH_REASON_NOT_SERVED] = N_("not used: the runtime does not take it"),
         [ATH_GPU_PATH_REASON_NOT_NEEDED] = N_("not used: another path is faster"),
     };

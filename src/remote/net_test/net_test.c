@@ -270,7 +270,8 @@ static int look(struct work *work, const struct measured *measured, bool is_sent
     return 0;
 }
 
-/* More bytes each time, until a round takes most of the time: the longest round gives the speed. */
+/* More bytes each time, until most of the time is spent: the largest round gives the speed, so that
+ * a pause in a small one does not count. */
 static int move_for_time(struct work *work, const struct measured *measured, bool is_sent,
                          uint64_t bytes, struct ath_lane_rate *out)
 {
@@ -282,9 +283,9 @@ static int move_for_time(struct work *work, const struct measured *measured, boo
         int status = move_once(work, measured, is_sent, bytes, &rate);
         const uint64_t took_ns = ath_now_ns() - begin_ns + 1;
         spent_ns += took_ns;
-        if (rate.time_ns > out->time_ns)
+        if (rate.bytes > out->bytes)
             *out = rate;
-        if (status || work->plan->bytes || took_ns > time_ns / 5 * 2 || spent_ns >= time_ns)
+        if (status || work->plan->bytes || spent_ns >= time_ns / 4 * 3)
             return status;
         const uint64_t left_ns = time_ns - spent_ns;
         bytes = left_ns / took_ns >= GROWTH_MOST
