@@ -109,6 +109,23 @@ int ath_reach_other_session(const struct ath_reach *reach, const struct ath_reac
           .help = numa_help },                                                                     \
         ATH_REACH_KEY_OPTIONS(target)
 
+/* How connections are encrypted, for commands that open sessions as programs do. The target has the
+ * members encrypt, an index of ath_run_encryptions (output/run.h), and tls_ca. */
+#define ATH_REACH_ENCRYPTION_OPTIONS(target)                                                       \
+    { .name = "encrypt",                                                                           \
+      .type = ATH_OPTION_CHOICE,                                                                   \
+      .choices = ath_run_encryptions,                                                              \
+      .offset = offsetof(target, encrypt),                                                         \
+      .help =                                                                                      \
+          N_("encrypt TCP by TLS with the key: if it leaves this machine (auto, the default), "    \
+             "always (on), or never (off)") },                                                     \
+    {                                                                                              \
+        .name = "tls-ca", .type = ATH_OPTION_TEXT, .metavar = "FILE",                              \
+        .completion = ATH_COMPLETE_FILE, .offset = offsetof(target, tls_ca),                       \
+        .help = N_("on encrypted connections the runtime must also have a certificate of one of "  \
+                   "these authorities (PEM)")                                                      \
+    }
+
 /* Only the key, for commands that know the addresses. */
 #define ATH_REACH_KEY_OPTIONS(target)                                                              \
     { .name = "key-name",                                                                          \

@@ -121,19 +121,7 @@ static const struct ath_option option_table[] = {
       .offset = offsetof(struct options, transport),
       .help = N_("how large copies travel: by TCP (auto, the default, and tcp), or by UDP if the "
                  "runtime takes it (udp); calls always go by TCP") },
-    { .name = "encrypt",
-      .type = ATH_OPTION_CHOICE,
-      .choices = ath_run_encryptions,
-      .offset = offsetof(struct options, encrypt),
-      .help = N_("encrypt TCP by TLS with the key: if it leaves this machine (auto, the default), "
-                 "always (on), or never (off)") },
-    { .name = "tls-ca",
-      .type = ATH_OPTION_TEXT,
-      .metavar = "FILE",
-      .completion = ATH_COMPLETE_FILE,
-      .offset = offsetof(struct options, tls_ca),
-      .help = N_("on encrypted connections the runtime must also have a certificate of one of "
-                 "these authorities (PEM)") },
+    ATH_REACH_ENCRYPTION_OPTIONS(struct options),
     { .name = NULL },
 };
 

@@ -239,19 +239,7 @@ static const struct ath_option options[] = {
       .help =
           N_("run each process of the program on a part of each GPU's multiprocessors alone, in "
              "percent: 1 to 100, rounded down to what the driver can divide (default: all)") },
-    { .name = "encrypt",
-      .type = ATH_OPTION_CHOICE,
-      .choices = ath_run_encryptions,
-      .offset = offsetof(struct ath_run_options, encrypt),
-      .help = N_("encrypt TCP by TLS with the key: if it leaves this machine (auto, the default), "
-                 "always (on), or never (off)") },
-    { .name = "tls-ca",
-      .type = ATH_OPTION_TEXT,
-      .metavar = "FILE",
-      .completion = ATH_COMPLETE_FILE,
-      .offset = offsetof(struct ath_run_options, tls_ca),
-      .help = N_("on encrypted connections the runtime must also have a certificate of one of "
-                 "these authorities (PEM)") },
+    ATH_REACH_ENCRYPTION_OPTIONS(struct ath_run_options),
     { .name = NULL },
 };
 
