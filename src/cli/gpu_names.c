@@ -1,3 +1,4 @@
+/* Finds the GPUs of a machine that a user's words name. */
 #include "config.h"
 
 #include "cli/gpu_names.h"

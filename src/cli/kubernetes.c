@@ -1,3 +1,5 @@
+/* Opens the API server, listens with or without TLS, and waits for the end, for commands in
+ * Kubernetes. */
 #include "config.h"
 
 #include "cli/kubernetes.h"

@@ -1,3 +1,4 @@
+/* Finds, reads and writes measured.json, and applies its figures to a machine. */
 #include "config.h"
 
 #include "cli/measured.h"

@@ -1,3 +1,4 @@
+/* Reads a request for GPUs, chooses them, and makes the answer. */
 #include "config.h"
 
 #include "cli/placing.h"

@@ -1,3 +1,4 @@
+/* Chooses the format of an output, and writes it to a file or to standard output. */
 #include "config.h"
 
 #include "cli/save.h"

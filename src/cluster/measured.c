@@ -1,3 +1,4 @@
+/* Turns measured pairs of nodes into figures of links, and chooses the pairs to measure. */
 #include "config.h"
 
 #include "cluster/measured.h"

@@ -1,3 +1,4 @@
+/* Reads and writes the file of measured pairs of nodes. */
 #include "config.h"
 
 #include "cluster/pairs.h"

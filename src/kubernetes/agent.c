@@ -1,3 +1,4 @@
+/* Sends a node's ComputeNode and labels to the API server, and plans the next time. */
 #include "config.h"
 
 #include "kubernetes/agent.h"

@@ -1,3 +1,4 @@
+/* Frees and explains replies of the API server, and escapes texts for its URLs. */
 #include "config.h"
 
 #include "kubernetes/api.h"

@@ -1,3 +1,4 @@
+/* Makes the authority and the certificate by GnuTLS, and forgets the authority's key. */
 #include "config.h"
 
 #include "kubernetes/authority.h"

@@ -1,3 +1,5 @@
+/* Reserves GPUs in the cache, sends the binding, and sends it again while the API server is busy.
+ */
 #include "config.h"
 
 #include "kubernetes/bind.h"

@@ -1,3 +1,4 @@
+/* The maps of nodes and pods: finding, adding, counting and forgetting. The caller has the lock. */
 #include "config.h"
 
 #include "kubernetes/cache.h"

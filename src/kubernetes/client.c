@@ -1,3 +1,4 @@
+/* Sends calls to the API server by libcurl, with the certificate and the token of the program. */
 #include "config.h"
 
 #include "kubernetes/client.h"

@@ -1,3 +1,4 @@
+/* Reads a ComputeNode into the model of a machine. */
 #include "config.h"
 
 #include "kubernetes/compute_node.h"

@@ -1,3 +1,4 @@
+/* Reads a request of the scheduler, and writes the answer of each verb. */
 #include "config.h"
 
 #include "kubernetes/extender.h"

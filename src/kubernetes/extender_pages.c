@@ -1,3 +1,4 @@
+/* The table of the extender's pages. */
 #include "config.h"
 
 #include "kubernetes/extender_pages.h"

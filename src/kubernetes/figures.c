@@ -1,3 +1,4 @@
+/* Counts the extender's answers, and writes its page of metrics. */
 #include "config.h"
 
 #include "kubernetes/figures.h"

@@ -1,3 +1,4 @@
+/* The table of rules for objects, and the check of each. */
 #include "config.h"
 
 #include "kubernetes/guard.h"

@@ -1,3 +1,4 @@
+/* Takes requests from libmicrohttpd, and answers them by the table of pages. */
 #include "config.h"
 
 #include "kubernetes/http.h"

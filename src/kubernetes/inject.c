@@ -1,3 +1,4 @@
+/* Makes the JSON patch of a pod with GPUs. */
 #include "config.h"
 
 #include "kubernetes/inject.h"

@@ -1,3 +1,4 @@
+/* Checks the GPUs of a node for a pod, and computes the score by the table of weights. */
 #include "config.h"
 
 #include "kubernetes/judge.h"

@@ -1,3 +1,4 @@
+/* Takes, renews and gives back the Lease, and lists the pods after taking it. */
 #include "config.h"
 
 #include "kubernetes/lease.h"

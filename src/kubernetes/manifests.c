@@ -1,3 +1,4 @@
+/* Fills the words between two @ into the manifest. */
 #include "config.h"
 
 #include "kubernetes/manifests.h"

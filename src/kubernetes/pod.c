@@ -1,3 +1,4 @@
+/* Reads resources and annotations of a pod. */
 #include "config.h"
 
 #include "kubernetes/pod.h"

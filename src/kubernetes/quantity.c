@@ -1,3 +1,4 @@
+/* Reads quantities by the table of suffixes, rounded up. */
 #include "config.h"
 
 #include "kubernetes/quantity.h"

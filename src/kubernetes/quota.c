@@ -1,3 +1,4 @@
+/* Reads ComputeQuotas, and counts pods against them. */
 #include "config.h"
 
 #include "kubernetes/quota.h"

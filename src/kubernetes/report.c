@@ -1,3 +1,4 @@
+/* Makes the status of a ComputeNode and the labels of a Node from a machine. */
 #include "config.h"
 
 #include "kubernetes/report.h"

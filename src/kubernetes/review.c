@@ -1,3 +1,4 @@
+/* Reads an AdmissionReview, and writes its answer. */
 #include "config.h"
 
 #include "kubernetes/review.h"

@@ -1,3 +1,4 @@
+/* Starts the threads of the extender. */
 #include "config.h"
 
 #include "kubernetes/scheduler.h"

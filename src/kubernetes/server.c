@@ -1,3 +1,4 @@
+/* Finds the API server from the files of a pod's service account or from a kubeconfig. */
 #include "config.h"
 
 #include "kubernetes/server.h"

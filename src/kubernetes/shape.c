@@ -1,3 +1,4 @@
+/* Shares shapes among nodes, and keeps the best set for each mask of free GPUs. */
 #include "config.h"
 
 #include "kubernetes/shape.h"

@@ -1,3 +1,4 @@
+/* Lists a resource in pages, follows its watch, and hands each object to the cache. */
 #include "config.h"
 
 #include "kubernetes/watch.h"

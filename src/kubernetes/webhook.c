@@ -1,3 +1,4 @@
+/* Answers the two hooks, counts the answers, and writes the page of metrics. */
 #include "config.h"
 
 #include "kubernetes/webhook.h"

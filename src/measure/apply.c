@@ -1,3 +1,4 @@
+/* Finds the measured GPUs in a machine by address and UUID, and sets their figures. */
 #include "config.h"
 
 #include "measure/apply.h"

@@ -1,3 +1,4 @@
+/* Queues copies in streams, takes their times by events, and computes medians and the best size. */
 #include "config.h"
 
 #include "measure/copies.h"

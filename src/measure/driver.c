@@ -1,3 +1,4 @@
+/* Loads the table of driver functions. */
 #include "config.h"
 
 #include "measure/driver.h"

@@ -1,3 +1,4 @@
+/* Runs the measurement in a child process, and takes its result from shared memory. */
 #include "config.h"
 
 #include "measure/measurement.h"

@@ -1,3 +1,4 @@
+/* Writes and reads the file of a measurement by jansson. */
 #include "config.h"
 
 #include "measure/record.h"

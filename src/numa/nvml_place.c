@@ -1,3 +1,4 @@
+/* Asks NVML for common ancestors, and makes places from the matrix of levels. */
 #include "config.h"
 
 #include "numa/nvml_place.h"

@@ -1,3 +1,4 @@
+/* Turns a table of `nvidia-smi topo -m` into NVLinks of GPUs. */
 #include "config.h"
 
 #include "numa/smi_topo.h"

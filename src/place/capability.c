@@ -1,3 +1,4 @@
+/* The table of compute capabilities. */
 #include "config.h"
 
 #include "place/capability.h"

@@ -1,3 +1,4 @@
+/* Finds the chip of a GPU by its device id, else by its model in the table. */
 #include "config.h"
 
 #include "place/chip.h"

@@ -1,3 +1,4 @@
+/* Reads needs, and divides them by the figures of each kind of GPU. */
 #include "config.h"
 
 #include "place/equivalent.h"

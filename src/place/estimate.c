@@ -1,3 +1,5 @@
+/* Computes the times of collective operations by the ring's least time and by NCCL's model
+ * (tuning.cc). */
 #include "config.h"
 
 #include "place/estimate.h"

@@ -1,3 +1,4 @@
+/* Gathers the figures and links of a GPU, each with its source. */
 #include "config.h"
 
 #include "place/gpu_fingerprint.h"

@@ -1,3 +1,4 @@
+/* The rows of the table, and finding a row by name or by device. */
 #include "config.h"
 
 #include "place/gpu_models.h"

@@ -1,3 +1,4 @@
+/* Looks at the links, the PCI classes and the measured copies of two GPUs. */
 #include "config.h"
 
 #include "place/gpu_pair.h"

@@ -1,3 +1,4 @@
+/* Divides figures of two models. */
 #include "config.h"
 
 #include "place/gpu_rates.h"

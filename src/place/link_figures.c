@@ -1,3 +1,4 @@
+/* The rows of the table, with the source of each. */
 #include "config.h"
 
 #include "place/link_figures.h"

@@ -1,3 +1,4 @@
+/* Fills the matrix, and makes bandwidths that are nearly equal the same. */
 #include "config.h"
 
 #include "place/matrix.h"

@@ -1,3 +1,4 @@
+/* Finds the pair whose measured copies lag most behind its links. */
 #include "config.h"
 
 #include "place/measured_links.h"

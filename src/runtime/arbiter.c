@@ -1,3 +1,4 @@
+/* The loop of the arbiter's process, and its start as a helper of the listening process. */
 #include "config.h"
 
 #include "runtime/arbiter.h"

@@ -1,3 +1,4 @@
+/* The books as an ops table over the board of sessions. */
 #include "config.h"
 
 #include "runtime/board_books.h"

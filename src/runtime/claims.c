@@ -1,3 +1,4 @@
+/* Joins what a program asks for, what was set since, and the bounds of its identity. */
 #include "config.h"
 
 #include "runtime/claims.h"

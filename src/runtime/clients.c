@@ -1,3 +1,4 @@
+/* Forks a process for each client, ends it, and reaps it with the cause of its end. */
 #include "config.h"
 
 #include "runtime/clients.h"

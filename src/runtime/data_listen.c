@@ -1,3 +1,4 @@
+/* Listens at the addresses and links for data, and makes the list of addresses for clients. */
 #include "config.h"
 
 #include "runtime/data_listen.h"

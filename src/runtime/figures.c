@@ -1,3 +1,4 @@
+/* Collects the figures of devices, sessions and datagrams from the board. */
 #include "config.h"
 
 #include "runtime/figures.h"

@@ -1,3 +1,4 @@
+/* Decides when a change of a GPU's health is worth a line in the log. */
 #include "config.h"
 
 #include "runtime/gpu_log.h"

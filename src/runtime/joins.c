@@ -1,3 +1,4 @@
+/* Checks the proof of a further connection, and passes it to the session's process. */
 #include "config.h"
 
 #include "runtime/joins.h"

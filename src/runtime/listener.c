@@ -1,3 +1,4 @@
+/* Opens and frees the sockets, the limits and the signals of the listening process. */
 #include "config.h"
 
 #include "runtime/listener.h"

@@ -1,3 +1,4 @@
+/* Answers the questions about books of a program of `aitherion run --local`. */
 #include "config.h"
 
 #include "runtime/local_session.h"

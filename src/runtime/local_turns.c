@@ -1,3 +1,4 @@
+/* Two threads that copy wishes and grants between the program's private page and the board. */
 #include "config.h"
 
 #include "runtime/local_turns.h"

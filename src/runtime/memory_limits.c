@@ -1,3 +1,4 @@
+/* Computes limits from the server's share of GPU memory and from what a session asks for. */
 #include "config.h"
 
 #include "runtime/memory_limits.h"

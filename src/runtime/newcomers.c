@@ -1,3 +1,4 @@
+/* Accepts connections, and reads first messages without waiting. */
 #include "config.h"
 
 #include "runtime/newcomers.h"

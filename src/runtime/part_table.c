@@ -1,3 +1,4 @@
+/* Finds groups that no other session has, and notes them on the board. */
 #include "config.h"
 
 #include "runtime/part_table.h"

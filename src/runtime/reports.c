@@ -1,3 +1,4 @@
+/* Reads what the processes of sessions report, checks their keys and limits, and answers. */
 #include "config.h"
 
 #include "runtime/reports.h"

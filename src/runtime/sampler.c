@@ -1,3 +1,4 @@
+/* Describes the sampler to the code that starts and ends helpers. */
 #include "config.h"
 
 #include "runtime/sampler.h"

@@ -1,3 +1,4 @@
+/* Reads the samples on the board. */
 #include "config.h"
 
 #include "runtime/samples.h"

@@ -1,3 +1,4 @@
+/* Reads the turns on the board. */
 #include "config.h"
 
 #include "runtime/turns_page.h"

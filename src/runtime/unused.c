@@ -1,3 +1,4 @@
+/* Tries to lock the file alone; three successes in a row mean that no program uses the server. */
 #include "config.h"
 
 #include "runtime/unused.h"

@@ -1,3 +1,4 @@
+/* The table of arguments, and reading them. */
 #include "config.h"
 
 #include "slurm/arguments.h"

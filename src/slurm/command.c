@@ -1,3 +1,4 @@
+/* Starts a command, reads its output to the end, and explains failures. */
 #include "config.h"
 
 #include "slurm/command.h"

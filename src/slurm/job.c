@@ -1,3 +1,4 @@
+/* Makes the environment and the words of `aitherion run`, and compares what it prints. */
 #include "config.h"
 
 #include "slurm/job.h"

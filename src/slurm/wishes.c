@@ -1,3 +1,4 @@
+/* The table of wishes, with the check of each value. */
 #include "config.h"
 
 #include "slurm/wishes.h"

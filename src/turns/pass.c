@@ -1,3 +1,4 @@
+/* Lets time pass in small steps: charges holders, saves budgets of all, and settles the lags. */
 #include "config.h"
 
 #include "turns/pass.h"

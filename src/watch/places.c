@@ -1,3 +1,4 @@
+/* Counts connections by source, with a lock. */
 #include "config.h"
 
 #include "watch/places.h"

@@ -1,3 +1,4 @@
+/* Reads the keys of the file by a table, and checks passwords by bcrypt. */
 #include "config.h"
 
 #include "watch/web.h"

@@ -1,3 +1,5 @@
+/* Builds the arguments of docker for `aitherion run --local --docker`: mounts, variables and
+ * limits. */
 #include "config.h"
 
 #include "cli/commands/run_docker.h"

@@ -1,3 +1,5 @@
+/* Chooses the GPUs of `aitherion run --gpus K` by links and health, and reserves them at the
+ * servers. */
 #include "config.h"
 
 #include "cli/commands/run_gpus.h"

@@ -1,3 +1,5 @@
+/* Finds the machine's driver and a runtime for `aitherion run --local`; starts a private runtime if
+ * none runs. */
 #include "config.h"
 
 #include "cli/commands/run_local.h"

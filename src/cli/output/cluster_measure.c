@@ -1,3 +1,4 @@
+/* The output of `aitherion cluster measure`: fields for JSON, and the text. */
 #include "config.h"
 
 #include "cli/output/cluster_measure.h"

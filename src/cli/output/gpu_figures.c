@@ -1,3 +1,4 @@
+/* The table of figures with titles and units, and amounts in words. */
 #include "config.h"
 
 #include "cli/output/gpu_figures.h"

@@ -1,3 +1,4 @@
+/* The output of `aitherion metrics`: the page as Prometheus reads it, or the table of metrics. */
 #include "config.h"
 
 #include "cli/output/metrics.h"

@@ -1,3 +1,4 @@
+/* The paths of sessions: fields for JSON, and the table of `aitherion session list -v`. */
 #include "config.h"
 
 #include "cli/output/session_paths.h"

@@ -1,3 +1,4 @@
+/* Writes the messages of `aitherion run -v` about the paths of a session. */
 #include "config.h"
 
 #include "cuda/client/path_words.h"

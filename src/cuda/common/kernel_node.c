@@ -1,3 +1,4 @@
+/* Reads and writes the parameters of a kernel node in messages. */
 #include "config.h"
 
 #include "cuda/common/kernel_node.h"

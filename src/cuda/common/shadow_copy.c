@@ -1,3 +1,4 @@
+/* Allocates shadow copies: large ones as pages of their own, small ones by calloc(). */
 #include "config.h"
 
 #include "cuda/common/shadow_copy.h"

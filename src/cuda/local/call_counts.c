@@ -1,3 +1,4 @@
+/* Counts the program's calls in a counter of each thread, and adds the counters up. */
 #include "config.h"
 
 #include "cuda/local/call_counts.h"

@@ -1,3 +1,5 @@
+/* Opens the session at the node's runtime, asks and tells, and handles fork and the runtime's end.
+ */
 #include "config.h"
 
 #include "cuda/local/connection.h"

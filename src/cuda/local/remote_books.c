@@ -1,3 +1,4 @@
+/* The books as an ops table: each function asks the node's runtime over the connection. */
 #include "config.h"
 
 #include "cuda/local/remote_books.h"

@@ -1,3 +1,4 @@
+/* Serves a call by its function in the generated table, and sends the answer. */
 #include "config.h"
 
 #include "cuda/server/call_answer.h"

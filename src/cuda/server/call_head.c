@@ -1,3 +1,4 @@
+/* Reads the head of a call, and decides by the generated facts how the call may be served. */
 #include "config.h"
 
 #include "cuda/server/call_head.h"

@@ -1,3 +1,4 @@
+/* Hands out the pinned rooms of large calls and answers, and takes them back. */
 #include "config.h"
 
 #include "cuda/server/call_rooms.h"

@@ -1,3 +1,4 @@
+/* Starts, wakes and ends the threads for captures, one for each capturing thread of the client. */
 #include "config.h"
 
 #include "cuda/server/capture_threads.h"

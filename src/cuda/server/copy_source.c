@@ -1,3 +1,4 @@
+/* Keeps the source of a copy until the driver has read it. */
 #include "config.h"
 
 #include "cuda/server/copy_source.h"

@@ -1,3 +1,4 @@
+/* Makes threads whose stack is large enough for calls of the driver. */
 #include "config.h"
 
 #include "cuda/server/driver_thread.h"

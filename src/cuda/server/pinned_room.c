@@ -1,3 +1,4 @@
+/* Makes, registers and ends pinned rooms, and marks when the GPU has finished with one. */
 #include "config.h"
 
 #include "cuda/server/pinned_room.h"

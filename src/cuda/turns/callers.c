@@ -1,3 +1,4 @@
+/* Gives each thread that calls through the gate a place, and looks whether any thread is inside. */
 #include "config.h"
 
 #include "cuda/turns/callers.h"

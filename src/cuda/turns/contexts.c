@@ -1,3 +1,4 @@
+/* Notes the making, attaching and ending of contexts, for the gate. */
 #include "config.h"
 
 #include "cuda/turns/contexts.h"

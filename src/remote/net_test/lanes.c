@@ -1,3 +1,4 @@
+/* Moves bytes and frames on all connections at once, a thread for each. */
 #include "config.h"
 
 #include "remote/net_test/lanes.h"

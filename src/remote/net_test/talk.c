@@ -1,3 +1,4 @@
+/* Builds, sends and receives the messages of a test. */
 #include "config.h"
 
 #include "remote/net_test/talk.h"

@@ -1,3 +1,5 @@
+/* Reads the server's addresses, finds the links whose networks have them, and makes sockets for the
+ * paths. */
 #include "config.h"
 
 #include "remote/session/data_paths.h"

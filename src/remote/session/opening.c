@@ -1,3 +1,4 @@
+/* Begins a connection over TCP or as a channel of UDP, waits until it is made, and gives it up. */
 #include "config.h"
 
 #include "remote/session/opening.h"

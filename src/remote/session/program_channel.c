@@ -1,3 +1,4 @@
+/* Waits for the answer to openChannel, makes the stream, and adds the connections that joined. */
 #include "config.h"
 
 #include "remote/session/program_channel.h"

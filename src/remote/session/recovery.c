@@ -1,3 +1,4 @@
+/* The thread that makes lost channels again, and the times at which it tries. */
 #include "config.h"
 
 #include "remote/session/recovery.h"

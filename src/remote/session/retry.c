@@ -1,3 +1,4 @@
+/* Computes the next attempt of a lost connection. */
 #include "config.h"
 
 #include "remote/session/retry.h"

@@ -1,3 +1,4 @@
+/* Reads the variables of a program, and writes them into its first question. */
 #include "config.h"
 
 #include "remote/session/wishes.h"

@@ -1,3 +1,4 @@
+/* Measures the speed of connections, and shares a frame by it. */
 #include "config.h"
 
 #include "remote/transport/pace.h"

@@ -1,3 +1,4 @@
+/* Skips and cuts lists of parts. */
 #include "config.h"
 
 #include "remote/transport/parts.h"

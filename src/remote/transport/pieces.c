@@ -1,3 +1,4 @@
+/* Divides a frame into pieces, places those that arrive, and finds what is missing. */
 #include "config.h"
 
 #include "remote/transport/pieces.h"

@@ -1,3 +1,4 @@
+/* Keeps the streams of a part, and lets them and the null stream wait for each other by events. */
 #include "config.h"
 
 #include "runtime/part/order.h"

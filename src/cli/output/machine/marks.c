@@ -1,3 +1,4 @@
+/* Makes the marks of chosen GPUs and their ports, and answers which mark a device has. */
 #include "config.h"
 
 #include "cli/output/machine/marks.h"

@@ -1,3 +1,4 @@
+/* Draws a machine with the marks of a placement: as dot and as SVG. */
 #include "config.h"
 
 #include "cli/output/machine/placed.h"
