@@ -81,7 +81,9 @@ class Flood:
 
     def goes_on(self):
         """Whether the flood still goes on; waits until it has made more connections."""
-        before, self.made = self.made, int(self.process.stdout.readline())
+        before = self.made
+        while self.made == before and (line := self.process.stdout.readline()):
+            self.made = int(line)
         return self.process.poll() is None and self.made > before
 
     def __enter__(self):

@@ -59,6 +59,7 @@ class Floods(unittest.TestCase):
     def test_silence_costs_no_process(self):
         with Server("--sim") as server:
             for kind in ("silence", "close", "garbage"):
+                self.assertTrue(harness.wait_until(lambda: not server.children()), "a session outlives its program")
                 with Flood(server, OTHER, kind) as flood:
                     self.assertEqual(server.children(), [], kind)
                     self.check_others(server, flood)
