@@ -126,6 +126,7 @@ PYTHON_TESTS = \
 	tests/sim/test_programs.py \
 	tests/slurm/test_plugin.py \
 	tests/slurm/test_slurm.py \
+	tests/tui/test_changes.py \
 	tests/tui/test_menus.py \
 	tests/tui/test_screens.py \
 	tests/tui/test_terminal.py \

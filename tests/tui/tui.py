@@ -173,5 +173,15 @@ class Menus:
         _tmux("kill-session", "-t", self.name, check=False)
 
 
+class Case(unittest.TestCase):
+    """A test whose menus end with it."""
+    maxDiff = None
+
+    def menus(self, *args, **options):
+        menus = Menus(*args, **options)
+        self.addCleanup(menus.close)
+        return menus
+
+
 def _end():
     _tmux("kill-server", check=False)
