@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the menus show and how a user moves in them: mouse, search, sizes, texts, and the states of runtimes."""
+"""The screens of the menus, and how a user moves in them: mouse, search, sizes, texts, and the states of runtimes."""
 import contextlib
 import json
 import os
