@@ -162,6 +162,8 @@ static CUresult take_graph(CUdeviceptr *out, size_t bytes, int device)
         status = cuGraphInstantiateWithFlags(&graph.ready, graph.whole, 0);
     if (!status)
         status = cuGraphLaunch(graph.ready, NULL);
+    if (!status)
+        status = cuStreamSynchronize(NULL); /* a launch is not waited for, and takes the memory */
     *out = params.dptr;
     return status;
 }
