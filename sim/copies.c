@@ -118,7 +118,8 @@ static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size
     return status;
 }
 
-/* Whether each attribute of a batch has an order of access, and they begin at ascending copies. */
+/* Returns whether each attribute of a batch has an order of access, and they begin at ascending
+ * copies. */
 static bool is_described(const CUmemcpyAttributes *attributes, const size_t *begins, size_t count,
                          size_t copies)
 {

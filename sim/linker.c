@@ -57,7 +57,7 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     return CUDA_SUCCESS;
 }
 
-/* Whether an input is what its type says. */
+/* Checks that an input is what its type says. Returns CUDA's error for the type if it is not. */
 static CUresult check_type(CUjitInputType type, const unsigned char *data, size_t size)
 {
     static const unsigned char fatbin[] = { 0x50, 0xed, 0x55, 0xba };

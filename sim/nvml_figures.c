@@ -55,8 +55,8 @@ nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device, nvmlPcieUtilCounte
     return NVML_SUCCESS;
 }
 
-/* Whether a process was forked by the process that forked this one: a session beside the server's
- * sampler. */
+/* Returns whether a process was forked by the process that forked this one: a session beside the
+ * server's sampler. */
 static bool is_beside(unsigned int pid)
 {
     char path[64], line[512];

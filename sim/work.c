@@ -99,7 +99,7 @@ static void end_op(struct sim_op *op)
     free(op);
 }
 
-/* Whether a work may wait for something other than the GPU. */
+/* Returns whether a work may wait for something other than the GPU. */
 static bool waits(const struct sim_work *work)
 {
     return work->type == CU_GRAPH_NODE_TYPE_HOST || work->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ||

@@ -131,8 +131,8 @@ enum { ATH_OPTION_TABLES = 4 };
 void ath_command_option_tables(const struct ath_command *command,
                                const struct ath_option *out[ATH_OPTION_TABLES]);
 
-/* Whether the command has an option of its own with the name of one for every command, which it
- * then does not have. */
+/* Returns whether the command has an option of its own with the name of one for every command,
+ * which it then does not have. */
 bool ath_command_replaces(const struct ath_command *command, const struct ath_option *option);
 
 /* Returns the child with this name, or NULL. */

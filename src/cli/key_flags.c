@@ -31,7 +31,7 @@ const struct ath_option *ath_key_flags_first(const struct ath_option *table, con
     return NULL;
 }
 
-/* Whether the document itself has the key, which then is no key of an entry. */
+/* Returns whether the document itself has the key, which then is no key of an entry. */
 static bool is_of_document(const char *key)
 {
     const struct ath_schema *found = ath_schema_find(ath_schema_root(), key);

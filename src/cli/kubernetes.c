@@ -36,7 +36,7 @@ int ath_cli_kubernetes(const char *kubeconfig, const struct ath_kube_api **out, 
     return status;
 }
 
-/* Whether a host of an endpoint is this machine alone. */
+/* Returns whether a host of an endpoint is this machine alone. */
 static bool is_loopback(const char *host)
 {
     struct in_addr four;

@@ -1,6 +1,6 @@
 /*
- * Whether a program will find its CUDA library in the folder that `aitherion run` puts into
- * LD_LIBRARY_PATH. The rules are those of ld.so(8) and execve(2).
+ * Explains why a program does not find its CUDA library in the folder that `aitherion run` puts
+ * into LD_LIBRARY_PATH, or does not run. The rules are those of ld.so(8) and execve(2).
  */
 #pragma once
 #include <stdbool.h>

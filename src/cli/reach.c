@@ -62,8 +62,8 @@ static bool is_running(const struct ath_node_status *status)
     return status->state > ATH_NODE_STOPPED;
 }
 
-/* Whether "10.0.0.11:50051/tcp" is an address of control connections: a runtime may also listen for
- * metrics and large copies. port: ATH_UNKNOWN: every address of TCP counts. */
+/* Returns whether "10.0.0.11:50051/tcp" is an address of control connections: a runtime may also
+ * listen for metrics and large copies. port: ATH_UNKNOWN: every address of TCP counts. */
 static bool is_control(const char *text, int port)
 {
     const char *slash = strchr(text, '/');

@@ -98,7 +98,8 @@ static bool is_poor(const struct ath_gpu *gpu)
     return gpu->health.score >= 0 && gpu->health.score < ATH_GPU_SCORE_POOR;
 }
 
-/* Whether choices among the free GPUs of both are the same: bandwidths, nodes and poor scores. */
+/* Returns whether choices among the free GPUs of both are the same: bandwidths, nodes and poor
+ * scores. */
 static bool is_same_shape(const struct ath_cluster_shape *a, const struct ath_cluster_shape *b)
 {
     size_t count = a->machine->gpu_count;

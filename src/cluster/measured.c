@@ -121,7 +121,7 @@ static void find_fastest(struct work *work)
     }
 }
 
-/* Whether a pair is at most a tenth slower than the slower one of its nodes' links. */
+/* Returns whether a pair is at most a tenth slower than the slower one of its nodes' links. */
 static bool is_filling_nodes(const struct work *work, const struct sample *sample)
 {
     int64_t nodes = ath_cluster_slower(work->fastest[sample->a], work->fastest[sample->b]);

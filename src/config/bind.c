@@ -120,7 +120,7 @@ static enum ath_yaml_kind kind_for(enum ath_value_kind kind)
     return kind < ATH_VALUE_IDS ? ATH_YAML_SCALAR : ATH_YAML_LIST;
 }
 
-/* Whether YAML's kind of a value is one of the key's. */
+/* Returns whether YAML's kind of a value is one of the key's. */
 static bool is_kind_of(const struct ath_schema *schema, const struct ath_yaml *yaml)
 {
     return yaml->kind == kind_for(schema->kind) ||

@@ -17,9 +17,9 @@ static bool may_use(const struct ath_document_identity *identity, const char *gp
 /* Indexes of ath_time_priorities. */
 enum { LOW, NORMAL, HIGH };
 
-/* Whether an identity's programs take time from those of a priority. Programs have the priority
- * `normal` until they ask for another, also those of an identity that may have `high`. A lower
- * priority has only the time that higher ones leave, so there only a cap counts. */
+/* Returns whether an identity's programs take time from those of a priority. Programs have the
+ * priority `normal` until they ask for another, also those of an identity that may have `high`. A
+ * lower priority has only the time that higher ones leave, so there only a cap counts. */
 static bool competes(const struct ath_document_identity *identity, int priority)
 {
     int own = identity->priority == ATH_UNSET ? NORMAL : identity->priority;

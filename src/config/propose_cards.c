@@ -23,7 +23,7 @@ static char *describe(const struct ath_machine *machine, const struct ath_nic *f
     return ath_text_take(&text);
 }
 
-/* Whether one of an entry's data interfaces or one of its RDMA devices is on the card. */
+/* Returns whether one of an entry's data interfaces or one of its RDMA devices is on the card. */
 static bool uses(const struct proposal_ports *ports, const struct ath_nic *first)
 {
     bool is_user = false;

@@ -32,7 +32,7 @@ void ath_proposal_offer(char **field, enum ath_form form, const char *text);
 
 /* ---- propose_gpus.c: GPUs and memory ---- */
 
-/* Whether a runtime can run on the node's CPUs. */
+/* Returns whether a runtime can run on the node's CPUs. */
 bool ath_proposal_serves_cpu(const struct ath_numa_node *node);
 
 /* Returns true if a runtime of the node serves the GPU. If only one node has CPUs, it serves all
@@ -60,7 +60,7 @@ void ath_proposal_note_no_rdma(struct proposal *proposal);
 /* Adds the control interface of all entries, whose data interfaces are known. */
 void ath_proposal_add_control(struct proposal *proposal);
 
-/* Whether two ports are on one card. */
+/* Returns whether two ports are on one card. */
 bool ath_proposal_is_same_card(const struct ath_nic *a, const struct ath_nic *b);
 
 /* ---- propose_cards.c ---- */

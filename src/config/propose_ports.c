@@ -107,8 +107,8 @@ static const struct ath_nic *data_nic(const struct ath_machine *machine, int nod
     return best;
 }
 
-/* Whether a port is as good for data as the best one of a node. Ports of unknown speed must be RDMA
- * ports of the same model. */
+/* Returns whether a port is as good for data as the best one of a node. Ports of unknown speed must
+ * be RDMA ports of the same model. */
 static bool is_as_good(const struct ath_machine *machine, const struct ath_nic *nic,
                        const struct ath_nic *best, int node)
 {

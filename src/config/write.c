@@ -43,7 +43,7 @@ static void write_items(struct writer *writer, const struct ath_schema *schema, 
         write_keys(writer, schema, ath_schema_item(schema, base, i), indent + 4, i == 0, true);
 }
 
-/* Whether a key can be left out of a new document: a rare key without a value or with its
+/* Returns whether a key can be left out of a new document: a rare key without a value or with its
  * default, or a rare mapping of nothing else. */
 static bool is_needless(const struct ath_schema *key, const void *base)
 {

@@ -35,8 +35,8 @@ struct ath_gpu_nvml {
 /* Finds the questions in a library that dlopen() opened. The library must stay open. */
 void ath_gpu_nvml_load(void *library, struct ath_gpu_nvml *out);
 
-/* Whether an error of NVML means that the driver runs the GPU and no longer reaches it. A GPU that
- * is not found, or that this process may not use, may be in order. */
+/* Returns whether an error of NVML means that the driver runs the GPU and no longer reaches it. A
+ * GPU that is not found, or that this process may not use, may be in order. */
 bool ath_gpu_nvml_is_silent(int status);
 
 /* Asks for all facts of a device (nvmlDevice_t), except Xids and facts that *facts has already. The

@@ -112,7 +112,7 @@ static char *body_of(const struct ath_kube_binding *binding, const struct ath_ku
     return json_dumps(body, JSON_COMPACT);
 }
 
-/* Whether the server has not done anything, and may do so later. */
+/* Returns whether the server has not done anything, and may do so later. */
 static bool is_busy(const struct ath_kube_reply *reply)
 {
     return reply->status == 429 || reply->status == 503;

@@ -42,7 +42,7 @@ int ath_kube_cache_take(struct ath_kube_cache *cache, enum ath_kube_kind kind, c
 void ath_kube_cache_drop(struct ath_kube_cache *cache, enum ath_kube_kind kind,
                          const json_t *object);
 
-/* Whether a whole list of each kind has come. */
+/* Returns whether a whole list of each kind has come. */
 bool ath_kube_cache_is_ready(struct ath_kube_cache *cache);
 
 /* Asks for a list that begins after this call. Returns its number, and whether the list with a
@@ -51,7 +51,8 @@ uint64_t ath_kube_cache_want_list(struct ath_kube_cache *cache, enum ath_kube_ki
 bool ath_kube_cache_has_list(struct ath_kube_cache *cache, enum ath_kube_kind kind,
                              uint64_t number);
 
-/* Whether a list was asked for and has not begun, or only a list can tell what has become of pods.
+/* Returns whether a list was asked for and has not begun, or only a list can tell what has become
+ * of pods.
  */
 bool ath_kube_cache_wants_list(struct ath_kube_cache *cache, enum ath_kube_kind kind);
 

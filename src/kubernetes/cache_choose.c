@@ -32,7 +32,7 @@ bool ath_kube_cache_judge_uses(const struct ath_kube_cache_node *node,
     return false;
 }
 
-/* Whether a binding of the pod may be on its way, or has been made. */
+/* Returns whether a binding of the pod may be on its way, or has been made. */
 static bool is_placed(const struct ath_kube_cache_pod *pod)
 {
     return pod && pod->state != ATH_KUBE_POD_PENDING;
@@ -252,8 +252,8 @@ static void fill_place(const struct ath_kube_cache_node *node, const char *host,
         ath_texts_add(&out->gpus, machine->gpus[verdict->ring[i]].uuid);
 }
 
-/* Whether the share of each GPU that the pod has follows from its ComputeNode. It may have changed
- * since the reservation. */
+/* Returns whether the share of each GPU that the pod has follows from its ComputeNode. It may have
+ * changed since the reservation. */
 static bool knows_share(const struct ath_kube_cache_pod *pod)
 {
     const struct ath_kube_node *facts = &pod->node->facts;

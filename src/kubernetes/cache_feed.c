@@ -96,8 +96,8 @@ bool ath_kube_cache_has_list(struct ath_kube_cache *cache, enum ath_kube_kind ki
     return has_it;
 }
 
-/* Whether the answer to a binding has been lost for so long that only a list can tell what has
- * become of the pod. */
+/* Returns whether the answer to a binding has been lost for so long that only a list can tell what
+ * has become of the pod. */
 static bool is_list_overdue(const struct ath_kube_cache *cache)
 {
     uint64_t now_ms = cache->clock();
@@ -122,7 +122,7 @@ bool ath_kube_cache_wants_list(struct ath_kube_cache *cache, enum ath_kube_kind 
     return wants_it;
 }
 
-/* Whether the API server cannot have bound a pod any more when it made the last list. */
+/* Returns whether the API server cannot have bound a pod any more when it made the last list. */
 static bool is_sure_now(const struct ath_kube_cache *cache, const struct ath_kube_cache_pod *pod)
 {
     return pod->state == ATH_KUBE_POD_UNSURE &&

@@ -163,7 +163,7 @@ static unsigned int filter(struct ath_kube_extender *extender, const json_t *bod
 
 /* ---- prioritize ---- */
 
-/* Whether a text needs no escapes in JSON. */
+/* Returns whether a text needs no escapes in JSON. */
 static bool is_plain(const char *text)
 {
     for (; *text; text++)
@@ -291,7 +291,7 @@ static unsigned int preempt(struct ath_kube_extender *extender, const json_t *bo
 
 /* ---- bind ---- */
 
-/* Whether a name can stand in a path: letters, digits, '-' and '.' as Kubernetes allows. */
+/* Returns whether a name can stand in a path: letters, digits, '-' and '.' as Kubernetes allows. */
 static bool is_name(const char *text)
 {
     return text && text[0] != '.' &&

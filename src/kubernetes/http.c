@@ -108,7 +108,7 @@ static enum MHD_Result answer_page(struct server *server, struct MHD_Connection 
 
 /* ---- requests ---- */
 
-/* Whether the client has a certificate that one of the authorities has signed. */
+/* Returns whether the client has a certificate that one of the authorities has signed. */
 static bool has_certificate(struct MHD_Connection *of)
 {
     const union MHD_ConnectionInfo *info =

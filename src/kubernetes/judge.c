@@ -54,7 +54,7 @@ void ath_kube_use_add(struct ath_kube_use *use, const struct ath_kube_wish *wish
     use->share_percent += part.share_percent;
 }
 
-/* Whether a GPU has room for its part of the wish. */
+/* Returns whether a GPU has room for its part of the wish. */
 static bool has_room(const struct ath_kube_node *node, size_t gpu, const struct ath_kube_use *use,
                      const struct ath_kube_wish *wish)
 {

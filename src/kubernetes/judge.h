@@ -1,5 +1,6 @@
 /*
- * Whether a node can run a pod, on which of its GPUs, and how good that is. Pure computation.
+ * Judges whether a node can run a pod, on which of its GPUs, and how good that is. Pure
+ * computation.
  *
  * A score of 0 to 10 has four parts by the table of weights in judge.c, times the health of the
  * GPUs:

@@ -48,7 +48,7 @@ void ath_kube_quota_free(struct ath_kube_quota *quota);
  * name and namespace; *out is then empty. */
 int ath_kube_quota_read(const json_t *json, struct ath_kube_quota *out, struct ath_err *err);
 
-/* Whether a quota counts a pod. */
+/* Returns whether a quota counts a pod. */
 bool ath_kube_quota_concerns(const struct ath_kube_quota *quota,
                              const struct ath_kube_claim *claim);
 

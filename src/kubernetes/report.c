@@ -26,7 +26,7 @@ struct gpus {
     size_t count;
 };
 
-/* Whether pods can name the GPU: UUIDs are joined by commas. */
+/* Returns whether pods can name the GPU: UUIDs are joined by commas. */
 static bool has_name(const struct ath_gpu *gpu)
 {
     return gpu->vendor_id == ATH_VENDOR_NVIDIA && gpu->uuid && *gpu->uuid &&

@@ -9,11 +9,11 @@
  */
 bool ath_gpu_links(const struct ath_machine *machine, size_t a, size_t b, int *out);
 
-/* Whether the GPU has links to a peer of this kind. */
+/* Returns whether the GPU has links to a peer of this kind. */
 bool ath_gpu_has_links(const struct ath_gpu *gpu, enum ath_peer_kind kind);
 
-/* Whether NVLinks join the GPU to its processor, even if the source does not tell them: then its
- * memory is a NUMA node. */
+/* Returns whether NVLinks join the GPU to its processor, even if the source does not tell them:
+ * then its memory is a NUMA node. */
 bool ath_gpu_is_linked_to_processor(const struct ath_gpu *gpu);
 
 /* Links of a GPU to another one in the word of `nvidia-smi topo -m`: "NV3", "NV?", "XGMI". The

@@ -1,5 +1,5 @@
 /*
- * Whether a runtime can use a NUMA node or a GPU, and the reason why not. `discover`, `init`,
+ * Decides whether a runtime can use a NUMA node or a GPU, and says why not. `discover`, `init`,
  * `health` and `start` all ask here, so that they agree.
  */
 #pragma once

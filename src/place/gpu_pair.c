@@ -110,7 +110,7 @@ static bool may_have_nvlinks(const struct ath_gpu *gpu)
            !(model && !model->figures[ATH_GPU_NVLINK]);
 }
 
-/* Whether there may be links that the source does not tell. */
+/* Returns whether there may be links that the source does not tell. */
 static bool is_hidden(const struct ath_machine *machine, const struct ath_gpu_pair *pair)
 {
     return !pair->knows_links && may_have_nvlinks(&machine->gpus[pair->a]) &&

@@ -21,7 +21,7 @@ static struct ath_machine unmeasured(const struct ath_machine *machine)
     return copy;
 }
 
-/* Whether the first pair lags more behind than the second one. */
+/* Returns whether the first pair lags more behind than the second one. */
 static bool is_slower(const struct ath_slow_pair *one, const struct ath_slow_pair *other)
 {
     return (double)one->measured_bytes_per_s / (double)one->expected_bytes_per_s <

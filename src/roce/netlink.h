@@ -63,7 +63,7 @@ void ath_replies_free(struct ath_replies *replies);
 int ath_netlink_talk(struct ath_message *message, struct ath_replies *out, struct ath_err *err,
                      const char *what, ...) __attribute__((format(printf, 4, 5)));
 
-/* Whether a message is of a type, and has the family's whole header. */
+/* Returns whether a message is of a type, and has the family's whole header. */
 static inline bool ath_message_is(const struct nlmsghdr *header, int type, size_t family_size)
 {
     return header->nlmsg_type == type && header->nlmsg_len >= NLMSG_HDRLEN + family_size;

@@ -2,8 +2,8 @@
 #pragma once
 #include "runtime/listener.h"
 
-/* Whether a client is trusted: a process that could end the server (same user or root), so that
- * unproven clients never keep it out (unix(7), SO_PEERCRED). */
+/* Returns whether a client is trusted: a process that could end the server (same user or root), so
+ * that unproven clients never keep it out (unix(7), SO_PEERCRED). */
 bool ath_clients_is_trusted(int fd, size_t which);
 
 /* Leaves a process that was just forked without the listening process's signals and sockets. It
@@ -17,7 +17,7 @@ void ath_clients_start(struct ath_listener *listener, int fd, size_t which,
 /* Reaps the processes that have ended, and forgets their sessions. */
 void ath_clients_reap(struct ath_listener *listener);
 
-/* Whether there is any session. */
+/* Returns whether there is any session. */
 bool ath_clients_are_there(const struct ath_process_table *processes);
 
 /* Ends all sessions. */

@@ -183,7 +183,8 @@ static void log_question(const struct ath_server *server, const char *name)
                   "identity", *server->identity ? server->identity : NULL, "about", name, NULL);
 }
 
-/* Whether a message belongs to the handshake or is an answer, so that it cannot be a question. */
+/* Returns whether a message belongs to the handshake or is an answer, so that it cannot be a
+ * question. */
 static bool is_out_of_place(enum ath_control_message_which which)
 {
     switch (which) {

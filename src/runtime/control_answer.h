@@ -11,5 +11,5 @@ bool ath_control_answer(const struct ath_server *server, int fd,
                         struct ath_control_message question,
                         struct ath_control_message_builder answer);
 
-/* Whether the session of this process has event sets of NVML, which would end with it. */
+/* Returns whether the session of this process has event sets of NVML, which would end with it. */
 bool ath_control_answer_awaits_events(void);

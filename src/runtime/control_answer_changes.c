@@ -76,7 +76,7 @@ static bool change_claim(const struct ath_server *server, struct ath_gpu_claim_c
     return !ath_session_report_ask(server->report_fd, &question, &answer) && answer;
 }
 
-/* Whether the client may reach a session of this number, and the session is a program's. */
+/* Returns whether the client may reach a session of this number, and the session is a program's. */
 static bool is_program(const struct ath_server *server, int fd, uint64_t id)
 {
     struct ath_session_board_entry entry;

@@ -211,7 +211,8 @@ bool ath_control_is_owner(const struct ath_server *server, int fd)
            (peer.uid == server->owner || peer.uid == 0);
 }
 
-/* Whether the client may see, limit and end a session: an administrator any, others their own. */
+/* Returns whether the client may see, limit and end a session: an administrator any, others their
+ * own. */
 static bool may_reach(const struct ath_server *server, int fd,
                       const struct ath_session_board_entry *entry)
 {

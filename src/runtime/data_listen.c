@@ -116,7 +116,7 @@ static int tell_text(struct ath_listener *listener, const char *text, struct ath
     return 0;
 }
 
-/* Whether the address stands for all addresses of this host. */
+/* Returns whether the address stands for all addresses of this host. */
 static bool is_any(const char *text)
 {
     return ath_starts_with(text, "0.0.0.0:") || ath_starts_with(text, "[::]:");

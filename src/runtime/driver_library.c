@@ -61,8 +61,8 @@ char *ath_driver_library_path(bool is_simulated, const char *soname)
     return ath_path_library(name);
 }
 
-/* Whether a library is the client library that programs get in place of the driver. Loading that
- * one would make the server ask a server. */
+/* Returns whether a library is the client library that programs get in place of the driver. Loading
+ * that one would make the server ask a server. */
 static bool is_own_client(void *library, const char *soname)
 {
     struct link_map *map = NULL;

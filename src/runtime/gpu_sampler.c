@@ -36,7 +36,7 @@ static bool is_asked(uint64_t asked_ms, uint64_t now_ms)
     return asked_ms && asked_ms <= now_ms && now_ms - asked_ms < ASKED_MS;
 }
 
-/* Whether a program has a session, or a client asks for figures. */
+/* Returns whether a program has a session, or a client asks for figures. */
 static bool is_wanted(const struct ath_gpu_sampler *sampler, uint64_t now_ms)
 {
     const struct ath_session_board *board = sampler->board;

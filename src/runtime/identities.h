@@ -60,6 +60,6 @@ const struct ath_identity *ath_identities_find(const struct ath_identities *iden
  * together may have. identity may be NULL. Returns ATH_UNKNOWN for no limit. */
 int64_t ath_identity_limit_bytes(const struct ath_identity *identity, int64_t total_bytes);
 
-/* Whether the identity may use the GPU with a PCI address as text (empty: a simulated GPU, which
- * everybody may use). identity may be NULL. */
+/* Returns whether the identity may use the GPU with a PCI address as text (empty: a simulated GPU,
+ * which everybody may use). identity may be NULL. */
 bool ath_identity_has_gpu(const struct ath_identity *identity, const char *pci);

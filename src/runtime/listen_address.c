@@ -26,8 +26,8 @@ static void free_interfaces(struct ifaddrs **interfaces)
         freeifaddrs(*interfaces);
 }
 
-/* Whether an address can be written with a port alone. A link-local address cannot: it needs its
- * interface. */
+/* Returns whether an address can be written with a port alone. A link-local address cannot: it
+ * needs its interface. */
 static bool needs_no_scope(const struct ifaddrs *one)
 {
     const struct sockaddr_in6 *address = (const void *)one->ifa_addr;

@@ -81,7 +81,7 @@ int ath_listener_open_access(struct ath_listener *listener,
 int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_options *options,
                         struct ath_err *err);
 
-/* Whether an ATH_POLL_... is that of a data address. */
+/* Returns whether an ATH_POLL_... is that of a data address. */
 static inline bool ath_listener_is_data(size_t which)
 {
     return which >= ATH_POLL_DATA && which < ATH_POLL_COUNT;

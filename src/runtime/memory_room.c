@@ -23,8 +23,8 @@ static void narrow(struct room *room, int64_t used_bytes, int64_t limit_bytes)
     room->left_bytes = left_bytes < room->left_bytes ? left_bytes : room->left_bytes;
 }
 
-/* Whether an entry is the session of the process that asks. Host and process are what clients say,
- * so they only choose among the sessions of one key. */
+/* Returns whether an entry is the session of the process that asks. Host and process are what
+ * clients say, so they only choose among the sessions of one key. */
 static bool is_of_asker(const struct ath_server *server,
                         const struct ath_session_board_entry *entry)
 {

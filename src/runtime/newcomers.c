@@ -17,7 +17,7 @@
 
 enum { ACCEPTS_AT_ONCE = 64 };
 
-/* Whether only further connections of sessions come in there. */
+/* Returns whether a listening socket takes only further connections of sessions. */
 static bool takes_joins_alone(size_t which)
 {
     return which == ATH_POLL_UDP || ath_listener_is_data(which);

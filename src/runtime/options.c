@@ -297,7 +297,8 @@ static bool is_given(const struct ath_runtime_options *given, const struct optio
     return value != NULL;
 }
 
-/* Whether a flag makes an option's variable void, because the two options exclude each other. */
+/* Returns whether a flag makes an option's variable void, because the two options exclude each
+ * other. */
 static bool is_overruled(const struct ath_runtime_options *flags, const struct option *row)
 {
     if (row->offset == AT(key))

@@ -77,7 +77,7 @@ static size_t choose_devices(const struct ath_server *server, const char *wanted
     return count;
 }
 
-/* Whether the server has GPUs that the identity may not use. */
+/* Returns whether the server has GPUs that the identity may not use. */
 static bool has_other_gpus(const struct ath_server *server)
 {
     const struct ath_identity *row = ath_identities_find(server->identities, server->identity);

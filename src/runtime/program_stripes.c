@@ -19,8 +19,8 @@ enum {
     AGAIN_MS = 2000, /* for the encryption of one that comes again */
 };
 
-/* Whether a plain connection may go to another host. A channel of UDP is a unix socket here, and
- * the port of UDP on a loopback may be another user's, as behind a tunnel. */
+/* Returns whether a plain connection may go to another host. A channel of UDP is a unix socket
+ * here, and the port of UDP on a loopback may be another user's, as behind a tunnel. */
 static bool may_leave_host(int fd)
 {
     return !ath_encrypt_can(fd) || ath_encrypt_wants(ATH_ENCRYPT_AUTO, fd, true);

@@ -9,7 +9,7 @@
 #include "runtime/server.h"
 #include "runtime/session_report.h"
 
-/* Whether clients must prove a key. */
+/* Returns whether clients must prove a key. */
 bool ath_server_wants_key(const struct ath_server *server);
 
 /*
@@ -22,8 +22,8 @@ int ath_server_keys_find(const struct ath_server *server, const char *name, stru
                          char out_identity[ATH_KEY_NAME_BYTES], struct ath_key_version *out_version,
                          struct ath_err *err);
 
-/* Whether the folder still has the key of an identity, with the same content. Always true with one
- * key, which is read once. */
+/* Returns whether the folder still has the key of an identity, with the same content. Always true
+ * with one key, which is read once. */
 bool ath_server_keys_has(const struct ath_server *server, const char *identity,
                          const struct ath_key_version *version);
 

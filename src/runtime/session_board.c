@@ -432,7 +432,7 @@ static int64_t bytes_of_identity(const struct ath_session_board *board, size_t s
     return bytes;
 }
 
-/* Whether the sessions of the same identity may have so many more bytes. */
+/* Returns whether the sessions of the same identity may have so many more bytes. */
 static bool has_identity_room(const struct ath_session_board *board, size_t slot, size_t device,
                               int64_t bytes)
 {

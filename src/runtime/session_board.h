@@ -229,8 +229,8 @@ void ath_session_board_of_identity(const struct ath_session_board *board,
                                    const struct ath_session_board_entry *entry, size_t device,
                                    int64_t *out_used_bytes, int64_t *out_limit_bytes);
 
-/* Whether a session has more of a device than its limit, or its identity more than its own: a limit
- * may be set when they already have that much. */
+/* Returns whether a session has more of a device than its limit, or its identity more than its own:
+ * a limit may be set when they already have that much. */
 bool ath_session_board_is_beyond(const struct ath_session_board *board,
                                  const struct ath_session_board_entry *entry, size_t device);
 

@@ -15,7 +15,7 @@ uint64_t ath_session_request_answer(struct ath_process_table *processes,
                                     const struct ath_process *asker,
                                     const struct ath_session_report *question);
 
-/* Whether a session may end and limit another one: an administrator may do so with all, others with
- * their own identity's. */
+/* Returns whether a session may end and limit another one: an administrator may do so with all,
+ * others with their own identity's. */
 bool ath_session_request_may_change(const struct ath_process *asker,
                                     const struct ath_process *other);

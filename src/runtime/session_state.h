@@ -63,7 +63,7 @@ int ath_server_session_read(struct ath_server_session *session,
 
 /* ---- session_tls.c ---- */
 
-/* Whether the client begins with TLS. A plain client's first byte is 0. */
+/* Returns whether the client begins with TLS. A plain client's first byte is 0. */
 bool ath_server_session_begins_tls(const struct ath_server_session *session);
 
 /* Encrypts the connection. */

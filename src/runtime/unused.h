@@ -17,6 +17,7 @@ struct ath_unused {
 /* path NULL: none. Returns 0, or a negative errno with err. */
 int ath_unused_open(const char *path, struct ath_unused *out, struct ath_err *err);
 
-/* Whether no program has used the server for some seconds. A program with a session uses it, also
- * if it has closed the file. If none does, none gets the lock until this process has ended. */
+/* Returns whether no program has used the server for some seconds. A program with a session uses
+ * it, also if it has closed the file. If none does, none gets the lock until this process has
+ * ended. */
 bool ath_unused_is_over(struct ath_unused *unused, bool has_sessions);

@@ -31,7 +31,7 @@ struct ath_slurm_arguments {
 /* The name of an argument. */
 extern const char *const ath_slurm_argument_names[ATH_SLURM_ARGUMENTS];
 
-/* Whether an argument counts only for the cluster's servers. */
+/* Returns whether an argument counts only for the cluster's servers. */
 bool ath_slurm_argument_is_remote(enum ath_slurm_argument argument);
 
 /* Reads the words. Returns 0, or -EINVAL "usage" with err and *out unchanged. */

@@ -59,7 +59,7 @@ static void ask(const struct round *round, struct ath_turns_party *party)
     party->asked_us = round->turns->now_us;
 }
 
-/* Whether no cap forbids a party to hold its GPUs. Notes when that changes. */
+/* Returns whether no cap forbids a party to hold its GPUs. Notes when that changes. */
 static bool look_at_budget(struct round *round, const struct ath_turns_party *party,
                            const struct ath_turns_budget *budget, uint32_t most_percent)
 {
@@ -138,7 +138,7 @@ static void set_parts(struct ath_turns *turns)
     turns->has_parts = true;
 }
 
-/* Whether a party used its GPUs lately, or will. Notes when that changes. */
+/* Returns whether a party used its GPUs lately, or will. Notes when that changes. */
 static bool is_recent(struct round *round, const struct ath_turns_party *party)
 {
     const int64_t us = party->used_at_us + ATH_TURNS_RECENT_US - round->turns->now_us;
@@ -150,8 +150,8 @@ static bool is_recent(struct round *round, const struct ath_turns_party *party)
     return true;
 }
 
-/* Whether a party with pauses between its kernels gets less than its share, because others begin
- * bursts in its pauses. Notes when that changes. */
+/* Returns whether a party with pauses between its kernels gets less than its share, because others
+ * begin bursts in its pauses. Notes when that changes. */
 static bool is_owed(struct round *round, const struct ath_turns_party *party)
 {
     const struct ath_turns_claim *claim = &party->claim;
@@ -274,9 +274,9 @@ static void sort_parties(struct round *round)
     qsort(round->order, round->order_count, sizeof *round->order, compare);
 }
 
-/* Whether a waiting party has its turn in place of a holder. Notes when that changes. A turn is as
- * long as the holder's weight is large: a party that is owed a whole turn by its own weight waits
- * no longer. */
+/* Returns whether a waiting party has its turn in place of a holder. Notes when that changes. A
+ * turn is as long as the holder's weight is large: a party that is owed a whole turn by its own
+ * weight waits no longer. */
 static bool is_due(struct round *round, const struct ath_turns_party *party,
                    const struct ath_turns_party *holder)
 {

@@ -89,14 +89,14 @@ static inline struct ath_turns_team *ath_turns_team(struct ath_turns *turns,
     return &turns->groups[claim->group].teams[claim->priority - ATH_TURNS_LOW];
 }
 
-/* Whether two parties exclude each other. */
+/* Returns whether two parties exclude each other. */
 static inline bool ath_turns_conflict(const struct ath_turns_party *a,
                                       const struct ath_turns_party *b)
 {
     return a->claim.devices & b->claim.devices && !(a->claim.is_free && b->claim.is_free);
 }
 
-/* Whether a holder excludes others. */
+/* Returns whether a holder excludes others. */
 static inline bool ath_turns_excludes(const struct ath_turns_party *party)
 {
     return party->holds && !party->state.is_overdue;

@@ -140,7 +140,7 @@ static void settle_teams(struct ath_turns *turns, struct ath_turns_group *group)
     }
 }
 
-/* Whether others than the party or team itself compete for a GPU. */
+/* Returns whether others than the party or team itself compete for a GPU. */
 static bool is_contested(const struct ath_turns_average *average, uint64_t device, uint32_t weight,
                          bool is_active)
 {
@@ -193,7 +193,7 @@ void ath_lag_settle(struct ath_turns *turns)
         settle_party(turns, &turns->parties[turns->here[i]]);
 }
 
-/* Whether two parties compete in their group, not by their groups. */
+/* Returns whether two parties compete in their group, not by their groups. */
 static bool is_in_group(const struct ath_turns_party *a, const struct ath_turns_party *b)
 {
     return a->claim.group == b->claim.group && a->group_lag == b->group_lag;

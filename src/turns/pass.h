@@ -12,7 +12,7 @@ void ath_turns_pass(struct ath_turns *turns, int64_t now_us);
 int64_t ath_turns_until_spent(const struct ath_turns_budget *budget, uint32_t most_percent);
 int64_t ath_turns_until_saved(const struct ath_turns_budget *budget, uint32_t most_percent);
 
-/* Whether a party with this cap has a limit. */
+/* Returns whether a party with this cap has a limit. */
 static inline bool ath_turns_is_capped(uint32_t most_percent)
 {
     return most_percent < 100;

@@ -162,7 +162,7 @@ static void set_weights(const struct identity *identities, size_t identity_count
     }
 }
 
-/* Whether sessions on these GPUs need no turns. */
+/* Returns whether sessions on these GPUs need no turns. */
 static bool is_free(enum ath_sharing sharing, uint64_t set, const struct ath_share_wish *wishes,
                     size_t count, const struct ath_share_row *rows)
 {

@@ -113,7 +113,8 @@ static void claim_of_group(struct ath_turns *turns, const struct ath_turns_claim
     group->most_percent = claim->group_most_percent;
 }
 
-/* Whether a party competes with others than before: what it owed to the old ones means nothing. */
+/* Returns whether a party competes with other parties than before. If so, its lag against the old
+ * ones means nothing. */
 static bool is_newcomer(const struct ath_turns_claim *old, const struct ath_turns_claim *claim)
 {
     return old->group != claim->group || old->priority != claim->priority ||

@@ -129,7 +129,7 @@ static bool has_body(struct MHD_Connection *request)
 
 /* ---- who may read ---- */
 
-/* Whether the client has a certificate that one of the authorities has signed. */
+/* Returns whether the client has a certificate that one of the authorities has signed. */
 static bool has_certificate(struct MHD_Connection *of)
 {
     const union MHD_ConnectionInfo *info =

@@ -244,7 +244,7 @@ static size_t host_length(const char *address)
     return port ? (size_t)(port - address) : 0;
 }
 
-/* Whether two channels reach the server at one address. A client chooses its own port. */
+/* Returns whether two channels reach the server at one address. A client chooses its own port. */
 static bool is_beside(const struct ath_runtime_channel *a, const struct ath_runtime_channel *b)
 {
     size_t length = host_length(a->local);

@@ -36,7 +36,7 @@ int ath_metrics_web_load(const char *path, struct ath_metrics_web *out, struct a
 /* Wipes and releases the secrets. */
 void ath_metrics_web_free(struct ath_metrics_web *web);
 
-/* Whether the password is the user's. The file has users. Takes as long for a user that does not
- * exist. */
+/* Returns whether the password is the user's. The file has users. Takes as long for a user that
+ * does not exist. */
 bool ath_metrics_web_knows(const struct ath_metrics_web *web, const char *user,
                            const char *password);

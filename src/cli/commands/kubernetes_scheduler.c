@@ -21,7 +21,8 @@ struct options {
     const char *listen, *web, *kubeconfig, *lease;
 };
 
-/* Whether a text is the name of an object: letters, digits, '-' and '.', as Kubernetes allows. */
+/* Returns whether a text is the name of an object: letters, digits, '-' and '.', as Kubernetes
+ * allows. */
 static bool is_name(const char *text)
 {
     size_t length = strlen(text);

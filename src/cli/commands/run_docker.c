@@ -153,8 +153,8 @@ static void add_socket(const struct words *words)
     add_variable(words, "AITHERION_LOCAL", server);
 }
 
-/* Whether the key is one of several in the container. A key's name is that of its file, except
- * "key" (remote/wire/secret.c), and the runtime must learn it. */
+/* Returns whether the key is one of several in the container. A key's name is that of its file,
+ * except "key" (remote/wire/secret.c), and the runtime must learn it. */
 static bool is_one_of_several(const struct words *words, const char *name)
 {
     const struct ath_reach *reach = &words->work->reach;

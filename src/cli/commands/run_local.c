@@ -49,7 +49,7 @@ static char *simulated_path(void)
                              : ath_path_library("sim/" SONAME);
 }
 
-/* Whether a file is one of aitherion's own that stand in for the driver's. */
+/* Returns whether a file is one of aitherion's own that stand in for the driver's. */
 static bool is_own(const char *path)
 {
     static const char *const names[] = { SONAME, "several/" SONAME, "local/" SONAME };

@@ -185,7 +185,7 @@ static void set(struct ath_table_cell *cell, enum ath_role role, char *text)
     cell->text = text;
 }
 
-/* Whether two nodes look the same in the table. */
+/* Returns whether two nodes look the same in the table. */
 static bool is_alike(const struct ath_cluster *cluster, size_t a, size_t b)
 {
     const struct ath_cluster_node *left = &cluster->nodes[a], *right = &cluster->nodes[b];

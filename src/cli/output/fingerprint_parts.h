@@ -12,7 +12,7 @@ struct ath_shown_peer {
     enum ath_figure_source latency_source;
 };
 
-/* Whether the machine is small enough for a list of ways. */
+/* Returns whether the machine is small enough for a list of ways. */
 bool ath_fingerprint_shows_peers(const struct ath_machine *machine);
 
 /* Looks up the way from one GPU to another. The caller frees the word. */

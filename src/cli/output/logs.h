@@ -53,5 +53,5 @@ void ath_log_seen_note(struct ath_log_seen *seen, const char *line);
 /* Called when the log is read again, from a line not behind the last one that has a time. */
 void ath_log_seen_resume(struct ath_log_seen *seen);
 
-/* Whether a line of the log that is read again was shown before. */
+/* Returns whether a line of the log that is read again was shown before. */
 bool ath_log_seen_knows(struct ath_log_seen *seen, const char *line);

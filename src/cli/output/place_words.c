@@ -118,7 +118,7 @@ static void add_sums(const struct ath_place_report *report, struct ath_texts *li
                  ath_xasprintf(_("the pairs of GPUs that stay free keep %s together"), left));
 }
 
-/* Whether the search was exact. */
+/* Adds a line that says whether the search was exact. */
 static void add_search(const struct ath_place_report *report, struct ath_texts *lines)
 {
     const struct ath_set_choice *best = &report->answer->best;

@@ -31,12 +31,12 @@ extern const struct ath_field ath_gid_fields[]; /* of a struct ath_gid */
  */
 void ath_roce_list_cards(const struct ath_roce_list *list, size_t **out, size_t *out_count);
 
-/* Whether two nics are on one card. A nic without a PCI address is a card of its own. */
+/* Returns whether two nics are on one card. A nic without a PCI address is a card of its own. */
 bool ath_roce_list_is_same_card(const struct ath_nic *a, const struct ath_nic *b);
 
 /*
- * Whether the list shows the port: ports without an RDMA device are left out, unless the source
- * lists no RDMA devices at all.
+ * Returns whether the list shows the port: ports without an RDMA device are left out, unless the
+ * source lists no RDMA devices at all.
  */
 bool ath_roce_list_shows(const struct ath_roce_list *list, const struct ath_nic *nic);
 
@@ -51,17 +51,18 @@ void ath_roce_list_bound(const struct ath_roce_list *list, const char *device,
 const struct ath_document_card *ath_roce_list_use(const struct ath_roce_list *list,
                                                   const struct ath_nic *nic);
 
-/* Whether the parent of a macvlan is the port's link, or the bond that the link is part of. */
+/* Returns whether the parent of a macvlan is the port's link, or the bond that the link is part of.
+ */
 bool ath_roce_list_carries(const struct ath_nic *nic, const struct ath_document_macvlan *macvlan);
 
-/* Whether the machine lacks a card, or an RDMA device, of the document. */
+/* Returns whether the machine lacks a card, or an RDMA device, of the document. */
 bool ath_roce_list_lacks_card(const struct ath_roce_list *list,
                               const struct ath_document_card *card);
 bool ath_roce_list_lacks_device(const struct ath_roce_list *list, const char *device);
 
 /*
- * Whether a warning of discovery is about RDMA: InfiniBand mode, a port without a usable GID, two
- * ports in one subnet.
+ * Returns whether a warning of discovery is about RDMA: InfiniBand mode, a port without a usable
+ * GID, two ports in one subnet.
  */
 bool ath_roce_list_is_warning(const struct ath_warning *warning);
 

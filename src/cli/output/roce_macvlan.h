@@ -7,7 +7,8 @@
 #include "roce/link_gid.h"
 #include "roce/macvlan.h"
 
-/* Whether the kernel is changed too, and why not. */
+/* The parts that a command changes: document and kernel, or for one of two reasons the document
+ * alone. */
 enum ath_roce_macvlan_scope {
     ATH_ROCE_MACVLAN_BOTH,    /* document and kernel are changed */
     ATH_ROCE_MACVLAN_RECORD,  /* document only: --record */

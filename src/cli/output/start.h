@@ -23,7 +23,7 @@ struct ath_start_report {
 
 extern const struct ath_view ath_start_view; /* of a struct ath_start_report */
 
-/* Whether the start of any node failed. */
+/* Returns whether the start of any node failed. */
 bool ath_start_has_failed(const struct ath_start_results *results);
 
 /* The progress of all nodes. Initialize with ath_start_bar_begin(), free with ath_start_bar_free().

@@ -233,7 +233,7 @@ static bool has_channels(const struct ath_top *top)
     return false;
 }
 
-/* Whether a session has a share or a priority, or takes turns because another one has. */
+/* Returns whether a session has a share or a priority, or takes turns because another one has. */
 static bool has_turns(const struct ath_top *top)
 {
     for (size_t i = 0; i < top->session_count; i++) {

@@ -82,7 +82,7 @@ static bool has_key(const struct ath_tui *tui, const char *name)
     return has_name(&keys.names, name);
 }
 
-/* Whether the key can be removed alone: the only key of all can only be replaced. */
+/* Returns whether the key can be removed alone: the only key of all can only be replaced. */
 static bool has_key_of_its_own(const struct ath_tui *tui, const char *name)
 {
     __attribute__((cleanup(keys_free))) struct keys keys = { 0 };

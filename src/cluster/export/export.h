@@ -89,7 +89,7 @@ json_t *ath_export_object(const char *api_version, const char *kind, const char 
 /* Returns the only item of a list, or a "List" of them. Takes the items. */
 json_t *ath_export_list(json_t *items);
 
-/* Whether a NUMA node has CPUs or GPUs: another one is only memory. */
+/* Returns whether a NUMA node has CPUs or GPUs: another one is only memory. */
 bool ath_export_has_place(const struct ath_machine *machine, const struct ath_numa_node *node);
 
 /* Returns how the GPUs of a machine reach each other: "nvswitch", "nvlink", "xgmi", "pcie"; NULL if

@@ -33,7 +33,7 @@ static char *type_of(const struct ath_machine *machine)
     return type;
 }
 
-/* Whether one line can stand for two nodes. */
+/* Returns whether one line can stand for two nodes. */
 static bool is_alike(const struct ath_cluster *cluster, size_t a, size_t b)
 {
     const struct ath_cluster_node *left = &cluster->nodes[a], *right = &cluster->nodes[b];

@@ -169,7 +169,7 @@ struct ath_node_statuses {
     size_t count;
 };
 
-/* Whether an address of a status's ports or listening has this port. */
+/* Returns whether an address of a status's ports or listening has this port. */
 bool ath_node_address_has_port(const char *address, int port);
 
 void ath_node_statuses_free(struct ath_node_statuses *statuses);

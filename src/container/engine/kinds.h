@@ -52,7 +52,8 @@ extern const struct ath_engine_ops ath_engine_docker, ath_engine_process;
 
 bool ath_engine_is_stopped(const struct ath_engine *engine);
 
-/* Whether another aitherion starts, stops or cleans now. False if this user cannot see that. */
+/* Returns whether another aitherion starts, stops or cleans now. False if this user cannot see
+ * that. */
 bool ath_engine_is_busy(const struct ath_engine *engine);
 
 /* Checks the owner of the run folder and of the folder of states. Returns 0 if they are fine or do

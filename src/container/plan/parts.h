@@ -32,7 +32,7 @@ void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_
  */
 void ath_plan_check_memory_sum(const struct ath_document *all, struct ath_plan_node *node);
 
-/* Whether ports of the node are published on the host. */
+/* Returns whether ports of the node are published on the host. */
 bool ath_plan_is_published(const struct ath_plan_node *node);
 /* Adds a port that is published on the host. purpose and protocol are not copied. */
 void ath_plan_publish(struct ath_plan_node *node, const char *purpose, const char *protocol,

@@ -12,7 +12,7 @@
 
 #include "proto/cuda-methods.h"
 
-/* Whether AITHERION_CUDA_LOG asks for the summary. The environment is read once. */
+/* Returns whether AITHERION_CUDA_LOG asks for the summary. The environment is read once. */
 bool ath_cuda_call_summary_is_wanted(void);
 
 /* Counts a call that was sent with so many bytes. */

@@ -8,7 +8,7 @@
 
 bool ath_cuda_is_any_capturing(void);
 
-/* Whether the thread with this number began a capture that is under way. */
+/* Returns whether the thread with this number began a capture that is under way. */
 bool ath_cuda_is_thread_capturing(uint32_t thread);
 
 /* A destroyed stream ends its capture. */

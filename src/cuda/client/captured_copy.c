@@ -51,7 +51,7 @@ static void leave_graph(void *memory)
     pthread_mutex_unlock(&lock);
 }
 
-/* Whether the pinned memory still exists: it may have ended with its context. */
+/* Returns whether the pinned memory still exists: it may have ended with its context. */
 static bool has_room(const struct moved *moved)
 {
     struct ath_cuda_host_memory now;

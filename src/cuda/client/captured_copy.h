@@ -9,7 +9,7 @@
 
 #include "cuda/api/cuda_api.h"
 
-/* Whether a stream captures. */
+/* Returns whether a stream captures. */
 bool ath_cuda_is_stream_capturing(CUstream stream);
 
 /* Adds a copy to the graph that the stream captures. One end or both ends are host memory. If both
@@ -20,9 +20,9 @@ CUresult ath_cuda_captured_copy(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
  * without pageable memory is left to the driver. */
 CUresult ath_cuda_captured_node(const CUDA_MEMCPY3D *copy, bool is_pageable, CUstream stream);
 
-/* Whether a host function and its data belong to a node of the program's. Returns the node's copy.
- */
+/* Returns whether a host function and its data belong to a node of the program's; if so, *out is
+ * the node's copy. */
 bool ath_cuda_captured_node_of(CUhostFn function, const void *data, CUDA_MEMCPY3D *out);
 
-/* Whether any node of the program's was captured. */
+/* Returns whether any node of the program's was captured. */
 bool ath_cuda_is_any_node_captured(void);

@@ -31,12 +31,13 @@
 #include "remote/transport/stream.h"
 #include "remote/wire/frame.h"
 
-/* Whether the server is lost. Calls that need the GPU then fail with CUDA_ERROR_DEVICE_UNAVAILABLE.
- * Calls that the client can answer alone still work, and calls that end an object succeed. */
+/* Returns whether the server is lost. Calls that need the GPU then fail with
+ * CUDA_ERROR_DEVICE_UNAVAILABLE. Calls that the client can answer alone still work, and calls that
+ * end an object succeed. */
 bool ath_cuda_is_lost(void);
 
-/* Whether the program's exit() has begun. Calls that end an object are then sent without waiting
- * for their answer. */
+/* Returns whether the program's exit() has begun. Calls that end an object are then sent without
+ * waiting for their answer. */
 bool ath_cuda_is_exiting(void);
 
 /* ---- the transport ---- */
@@ -105,8 +106,8 @@ struct ath_cuda_link {
 typedef CUresult (*ath_cuda_opener)(struct ath_cuda_link **out_link);
 void ath_cuda_set_opener(ath_cuda_opener opener);
 
-/* Whether the line to the server has a round trip of milliseconds, so that even work that costs the
- * server or the client some time pays if it saves a round trip. */
+/* Returns whether the line to the server has a round trip of milliseconds, so that even work that
+ * costs the server or the client some time pays if it saves a round trip. */
 bool ath_cuda_is_line_slow(void);
 
 /* driverFingerprint of proto/control.capnp; zeros: not known. */
@@ -195,8 +196,8 @@ struct ath_cuda_exchange {
     uint64_t kept_for;
 };
 
-/* Whether a call may be made now; returns ath_cuda_begin()'s errors. For calls that the client
- * answers alone. */
+/* Checks that a call may be made now, for calls that the client answers alone. Returns the errors
+ * of ath_cuda_begin(). */
 CUresult ath_cuda_may(enum ath_cuda_method method);
 
 /* Begins a message. Returns CUDA_ERROR_NOT_INITIALIZED before cuInit(),
@@ -269,6 +270,7 @@ CUresult ath_cuda_refuse(enum ath_cuda_method method);
  * contexts compares this number to see whether they still hold. */
 uint64_t ath_cuda_forgotten(void);
 
-/* Whether the program received a handle as a CUkernel: a launch takes one in place of a CUfunction.
+/* Returns whether the program received a handle as a CUkernel: a launch takes one in place of a
+ * CUfunction.
  */
 bool ath_cuda_is_kernel(const void *handle);

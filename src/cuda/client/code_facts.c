@@ -370,7 +370,7 @@ static bool find_settings(const struct ath_cuda_exchange *exchange, uint64_t *se
             ath_cuda_attributes_lasting_state(exchange->kernel, exchange->attribute, settings));
 }
 
-/* Whether the answer may be kept; counts why not. */
+/* Returns whether the answer may be kept; counts why not. */
 static bool may_keep(const struct ath_cuda_exchange *exchange, uint64_t device, uint64_t *settings)
 {
     const struct ath_cuda_method_facts *facts = &ath_cuda_methods[exchange->method];
@@ -408,7 +408,7 @@ bool ath_cuda_code_facts_find(const struct ath_frame *key, struct ath_frame *ans
     return ath_cuda_fact_file_find(key->bytes, key->length, answer);
 }
 
-/* Whether the server gave the handles that were promised. */
+/* Returns whether the server gave the handles that were promised. */
 static bool keeps_promise(const struct ath_cuda_exchange *exchange)
 {
     uint64_t promised = exchange->promised;

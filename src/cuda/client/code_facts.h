@@ -39,11 +39,11 @@ struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
  * ath_cuda_begin() and ath_cuda_end(). */
 void ath_cuda_code_facts_begin(void);
 
-/* Whether promises are made now: the fingerprint of images is worth its time. */
+/* Returns whether promises are made now: the fingerprint of images is worth its time. */
 bool ath_cuda_promises_code(void);
 
-/* Whether this is the first question for a kernel of promised code that no earlier run has loaded.
- * Returns the code's fingerprint, of which the handles of its kernels are made. */
+/* Returns whether this is the first question for a kernel of promised code that no earlier run has
+ * loaded. If so, *print is the code's fingerprint, of which the handles of its kernels are made. */
 bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *print);
 
 /* Notes how loading ended. handle: what the server gave. answer: the server's; NULL without
@@ -52,7 +52,7 @@ void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t h
                            const struct ath_frame *answer);
 void ath_cuda_promise_broken(const struct ath_cuda_promised_code *code);
 
-/* Whether this handle was promised on a slow line, and its code is loaded. */
+/* Returns whether this handle was promised on a slow line, and its code is loaded. */
 bool ath_cuda_promise_holds(uint64_t handle);
 
 /* The code with this handle is unloaded. */

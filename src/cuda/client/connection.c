@@ -236,7 +236,7 @@ void ath_cuda_disconnect(void)
     ath_cuda_calls_clear();
 }
 
-/* Whether a call may begin after the server was lost: the client answers it alone. */
+/* Returns whether a call may begin after the server was lost: the client answers it alone. */
 static bool is_answered_alone(enum ath_cuda_method method)
 {
     const struct ath_cuda_method_facts *facts = &ath_cuda_methods[method];

@@ -32,7 +32,7 @@ struct ath_cuda_connection {
 };
 extern struct ath_cuda_connection ath_cuda_connection;
 
-/* Whether a call of a method may be sent: CUDA_SUCCESS, or the error that it returns. */
+/* Return CUDA_SUCCESS if a call of a method may be sent, else the error that the call returns. */
 CUresult ath_cuda_link_status_if_not_good(enum ath_cuda_method method);
 static inline CUresult ath_cuda_link_status(enum ath_cuda_method method)
 {
@@ -57,8 +57,8 @@ struct ath_cuda_wire_call_builder ath_cuda_own_call_start(struct ath_wire_builde
                                                           CUcontext context);
 void ath_cuda_own_call_post(struct ath_wire_builder *builder, enum ath_cuda_method method);
 
-/* Whether the calling thread's calls fail with CUDA_ERROR_DEINITIALIZED, as a driver's do while
- * another thread runs exit(). */
+/* Returns whether the calling thread's calls fail with CUDA_ERROR_DEINITIALIZED, as a driver's do
+ * while another thread runs exit(). */
 bool ath_cuda_is_refused_at_exit(void);
 static inline bool ath_cuda_is_shutting_down(void)
 {

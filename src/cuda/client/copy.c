@@ -48,7 +48,7 @@ static CUresult check_target(const void *host, size_t byte_count, CUstream strea
     return ath_cuda_can_write(host, byte_count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Whether a copy failed because its stream captures. */
+/* Returns whether a copy failed because its stream captures. */
 static bool is_captured(CUstream stream, CUresult status)
 {
     return status == CUDA_ERROR_NOT_SUPPORTED && ath_cuda_is_stream_capturing(stream);

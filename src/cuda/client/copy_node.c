@@ -129,8 +129,8 @@ static bool is_marked(CUgraphNode node, CUDA_MEMCPY3D *out)
            ath_cuda_captured_node_of(host.fn, host.userData, out);
 }
 
-/* Whether a node is a captured copy, and which. The node itself tells, so that nodes of clones do,
- * too. */
+/* Finds the captured copy that a node is. Asks the node itself, so that nodes of clones are found,
+ * too. Returns false if the node is something else. */
 static bool find_captured(CUgraphNode node, struct captured *out)
 {
     CUgraphNodeType type;

@@ -77,7 +77,7 @@ void ath_cuda_settle_ends(CUDA_MEMCPY3D_PEER *copy)
     settle_target(copy);
 }
 
-/* Whether the rows must travel in messages. */
+/* Returns whether the rows must travel in messages. */
 static bool source_travels(const CUDA_MEMCPY3D_PEER *copy)
 {
     if (copy->srcMemoryType != CU_MEMORYTYPE_HOST)
@@ -94,7 +94,7 @@ static bool target_travels(const CUDA_MEMCPY3D_PEER *copy)
     return !ath_cuda_host_reaches(rows.first, extent_of(&rows, copy));
 }
 
-/* Whether the program may read and write the memory of its own that a copy names. */
+/* Returns whether the program may read and write the memory of its own that a copy names. */
 static bool is_there(const CUDA_MEMCPY3D_PEER *copy, bool is_given, bool is_taken)
 {
     struct ath_cuda_rows from = ath_cuda_box_rows(copy, true);

@@ -31,7 +31,7 @@ bool ath_cuda_has_deferred_copies(void)
     return due_count;
 }
 
-/* Whether only the client has this memory. */
+/* Returns whether only the client has this memory. */
 static bool is_clients(const void *memory, size_t bytes)
 {
     struct ath_cuda_host_memory found;

@@ -21,7 +21,7 @@ CUresult ath_cuda_deferred_copies_await(const void *address, size_t byte_count);
 /* The same for all copies of streams of a context that is about to end. */
 void ath_cuda_deferred_copies_end_in(CUcontext context);
 
-/* Whether any copy has not arrived. */
+/* Returns whether any copy has not arrived. */
 bool ath_cuda_has_deferred_copies(void);
 
 /* Stores the data of a copy. */

@@ -82,7 +82,7 @@ static bool add_fact(const void *key, const void *value, struct lengths lengths,
 
 /* ---- reading; the caller holds the lock ---- */
 
-/* Whether something is the user's own, and no user with one of these bits may write it. */
+/* Returns whether a file is the user's own, and has none of the mode bits in `strangers`. */
 static bool is_own(const struct stat *status, mode_t strangers)
 {
     return status->st_uid == geteuid() && !(status->st_mode & strangers);

@@ -4,8 +4,8 @@
 
 #include "cuda/api/cuda_api.h"
 
-/* Whether a graph allocates this address. The driver does not know before the graph runs: until
- * then the memory does not exist. */
+/* Returns whether a graph allocates this address. The driver does not know before the graph runs:
+ * until then the memory does not exist. */
 bool ath_cuda_is_graph_memory(CUdeviceptr address);
 
 /* Notes memory that a stream allocated. If no stream of the process is capturing, the memory does

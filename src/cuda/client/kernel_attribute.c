@@ -134,7 +134,7 @@ static void forget_things(void)
 
 /* ---- the state, for other files ---- */
 
-/* Whether the answer to a question depends on a setting. */
+/* Returns whether the answer to a question depends on a setting. */
 static bool matters(const struct setting *setting, uint64_t question)
 {
     enum { CLUSTERS = CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET };

@@ -30,7 +30,7 @@ uint64_t ath_cuda_attributes_kernel_here(uint64_t function);
  * is known to hold. */
 bool ath_cuda_attributes_shared_limit(uint64_t kernel, CUdevice device, int *out);
 
-/* Whether an attribute is one of the code, which no setting changes. */
+/* Returns whether an attribute is one of the code, which no setting changes. */
 static inline bool ath_cuda_is_attribute_of_code(CUfunction_attribute attribute)
 {
     return attribute >= CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&

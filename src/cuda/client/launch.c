@@ -40,8 +40,8 @@ static uint64_t mix_shape(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-/* Whether a stream exists, and has all multiprocessors that its context has. The streams of green
- * contexts have no known context (handle_conversion.c). */
+/* Returns whether a stream exists, and has all multiprocessors that its context has. The streams of
+ * green contexts have no known context (handle_conversion.c). */
 static bool is_of_its_context(CUstream stream)
 {
     struct ath_cuda_handle_facts facts;
@@ -49,11 +49,12 @@ static bool is_of_its_context(CUstream stream)
            facts.context && facts.context == ath_cuda_current_context();
 }
 
-/* Whether the grid is made of whole clusters, and whether a cluster fits is all that is not known.
- * That does not depend on the grid, so the smallest one stands for all. CUTLASS asks about this one
- * too (kernel_hardware_info.h); tests/gpu/programs/hopper.cu compares several. It depends on the
- * stream only if that is one of a green context. cuDNN asks for each layer with a stream of its
- * own.
+/*
+ * Returns whether the grid is made of whole clusters, so that only one thing is not known: whether
+ * a cluster fits. That does not depend on the grid, so the smallest grid stands for all. CUTLASS
+ * asks about the smallest one too (kernel_hardware_info.h); tests/gpu/programs/hopper.cu compares
+ * several. It depends on the stream only if that is one of a green context. cuDNN asks for each
+ * layer with a stream of its own.
  */
 static bool is_about_cluster(const CUlaunchConfig *config, CUlaunchConfig *out_smallest)
 {

@@ -18,7 +18,7 @@
  * and is about to send the call. */
 void ath_cuda_memory_reuse_send(enum ath_cuda_method method, bool is_asked);
 
-/* Whether a free is not sent yet. */
+/* Returns whether a free is not sent yet. */
 bool ath_cuda_memory_reuse_holds(void);
 
 /* The program freed memory in another way. */

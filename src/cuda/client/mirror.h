@@ -87,21 +87,21 @@ void ath_cuda_host_set_library_aside(CUlibrary library);
 /* Bytes rounded up to whole pages. */
 size_t ath_cuda_host_pages(size_t bytes);
 
-/* Whether any memory has a mirror. */
+/* Returns whether any memory has a mirror. */
 bool ath_cuda_has_mirrors(void);
 
-/* Whether the server can use all these bytes at their own address. */
+/* Returns whether the server can use all these bytes at their own address. */
 bool ath_cuda_host_reaches(const void *address, size_t bytes);
 
-/* Whether a stream may wait for the program: for a callback, or for a write to memory. */
+/* Returns whether a stream may wait for the program: for a callback, or for a write to memory. */
 bool ath_cuda_host_may_hold(void);
 
-/* Whether an address lies in a mirror: the program sees a call's writes only after a
+/* Returns whether an address lies in a mirror: the program sees a call's writes only after a
  * synchronization. */
 bool ath_cuda_host_is_mirror(CUdeviceptr address);
 
-/* Whether all these bytes are pinned memory that the client copies, not the GPU. CUDA also accepts
- * the address of this memory as a device address. */
+/* Returns whether all these bytes are pinned memory that the client copies, not the GPU. CUDA also
+ * accepts the address of this memory as a device address. */
 bool ath_cuda_host_is_copied_here(CUdeviceptr address, size_t bytes);
 
 /* The GPU's address for an address of the program's. They differ only for a displaced mirror. */

@@ -71,9 +71,9 @@ static void put_images(struct ath_wire_array list, const struct images *images)
 
 /* ---- promises ---- */
 
-/* Whether a library has machine code for every device, so that it loads unless memory runs out. Two
- * variables make the driver compile PTX in its place (CUDA C++ Programming Guide, "Environment
- * variables"). */
+/* Returns whether a library has machine code for every device, so that it loads unless memory runs
+ * out. Two variables make the driver compile PTX in its place (CUDA C++ Programming Guide,
+ * "Environment variables"). */
 static bool has_code_for_all(const struct images *images)
 {
     int count = 0, major, minor;

@@ -20,7 +20,7 @@ struct ath_cuda_parameter_layout {
 CUresult ath_cuda_parameter_layout_of(const void *function,
                                       struct ath_cuda_parameter_layout **out_layout);
 
-/* Whether the layout is known, which means that the kernel is loaded. */
+/* Returns whether the layout is known, which means that the kernel is loaded. */
 bool ath_cuda_parameter_layout_is_known(const void *function);
 
 /* Keeps a layout that came with a handle. */

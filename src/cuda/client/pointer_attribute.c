@@ -100,7 +100,8 @@ struct question {
     CUdeviceptr address;
 };
 
-/* Whether the answer is about memory that there is. Nothing is forgotten when memory is made. */
+/* Returns whether the answer is about memory that there is. Nothing is forgotten when memory is
+ * made. */
 static bool is_of_memory(const struct ath_cuda_exchange *exchange, const void *context)
 {
     const struct question *question = context;

@@ -30,17 +30,17 @@ static uint64_t word_at(const uint8_t *bytes)
 typedef uint32_t halves __attribute__((vector_size(2 * WORD)));
 typedef int32_t outcomes __attribute__((vector_size(2 * WORD)));
 
-/* Whether halves, as unsigned numbers, are none of first to last. x86-64 compares vectors of signed
- * numbers only (without AVX-512), so both sides are moved: first becomes the least signed number.
- */
+/* Returns which halves, as unsigned numbers, are none of first to last. x86-64 compares vectors of
+ * signed numbers only (without AVX-512), so both sides are moved: first becomes the least signed
+ * number. */
 static inline outcomes are_outside(halves now, uint32_t first, uint32_t last)
 {
     const uint32_t least = UINT32_C(1) << 31;
     return (outcomes)(now - (first - least)) > (int32_t)(last - first + least);
 }
 
-/* Whether a piece may have an address: looks at the upper halves of words only, and has no branch
- * for each word, so that large copies lose little time. Few data have such upper halves. */
+/* Returns whether a piece may have an address: looks at the upper halves of words only, and has no
+ * branch for each word, so that large copies lose little time. Few data have such upper halves. */
 static bool may_have_any(struct ath_cuda_word_range range, const uint8_t *bytes, size_t length)
 {
     enum { UPPER = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };

@@ -42,7 +42,7 @@ CUresult ath_cuda_ready_on(enum ath_cuda_method method, CUstream stream)
     return ath_cuda_end(&exchange, CUDA_SUCCESS);
 }
 
-/* Whether the program has mapped a page. mincore() fails with ENOMEM if not. */
+/* Returns whether the program has mapped a page. mincore() fails with ENOMEM if not. */
 static bool is_mapped_here(CUdeviceptr address)
 {
     unsigned char resident;
@@ -78,16 +78,16 @@ static uintptr_t page_of(const void *address)
     return (uintptr_t)address & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* Whether the word around an address can be read. The kernel copies the set before it looks at how
- * (sigprocmask(2)), so the call fails with EFAULT or EINVAL and changes nothing. */
+/* Returns whether the word around an address can be read. The kernel copies the set before it looks
+ * at how (sigprocmask(2)), so the call fails with EFAULT or EINVAL and changes nothing. */
 static bool is_readable(const void *address)
 {
     const uintptr_t set = (uintptr_t)address & ~(uintptr_t)(KERNEL_SET - 1);
     return !syscall(SYS_rt_sigprocmask, -1, set, NULL, (size_t)KERNEL_SET) || errno != EFAULT;
 }
 
-/* Whether the word around an address can be written: the kernel adds 0 to the word in one step and
- * fails with EFAULT (futex(2), FUTEX_WAKE_OP). No thread waits for `unused`. */
+/* Returns whether the word around an address can be written: the kernel adds 0 to the word in one
+ * step and fails with EFAULT (futex(2), FUTEX_WAKE_OP). No thread waits for `unused`. */
 static bool is_writable(const void *address)
 {
     static int unused;
@@ -98,8 +98,9 @@ static bool is_writable(const void *address)
            errno != EFAULT;
 }
 
-/* Whether a range begins in registered memory and goes beyond its end. A copy of it is refused,
- * also if the rest is registered by another call; one that only ends there is not (driver 580). */
+/* Returns whether a range begins in registered memory and goes beyond its end. A copy of it is
+ * refused, also if the rest is registered by another call; one that only ends there is not (driver
+ * 580). */
 static bool is_cut(const void *address, size_t bytes)
 {
     struct ath_cuda_host_memory found;

@@ -6,7 +6,8 @@
 #include "cuda/api/cuda_api.h"
 #include "proto/cuda-methods.h"
 
-/* Whether these bytes are the program's memory, and the server cannot reach them by their address.
+/* Returns whether these bytes are the program's memory, and the server cannot reach them by their
+ * address.
  */
 bool ath_cuda_is_program_memory(CUdeviceptr address, size_t bytes);
 
@@ -17,11 +18,11 @@ CUresult ath_cuda_ready(enum ath_cuda_method method);
 /* The same for a call on a stream, which is checked too. */
 CUresult ath_cuda_ready_on(enum ath_cuda_method method, CUstream stream);
 
-/* Whether the program has mapped all of these addresses. */
+/* Returns whether the program has mapped all of these addresses. */
 bool ath_cuda_is_all_mapped(const void *address, size_t bytes);
 
-/* Whether the program may read, or write, all of these bytes. Copies check this before they touch
- * pageable memory. Costs a system call or two; pages between the first and the last are only
+/* Returns whether the program may read, or write, all of these bytes. Copies check this before they
+ * touch pageable memory. Costs a system call or two; pages between the first and the last are only
  * checked to be mapped. */
 bool ath_cuda_can_read(const void *address, size_t bytes);
 bool ath_cuda_can_write(const void *address, size_t bytes);

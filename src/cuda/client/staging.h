@@ -9,8 +9,8 @@
 
 struct ath_team;
 
-/* Whether a copy of so many bytes is staged. If so, the caller must call one of the next two
- * functions. Any thread. */
+/* Returns whether a copy of so many bytes is staged. If so, the caller must call one of the next
+ * two functions. Any thread. */
 bool ath_cuda_staging_take(size_t bytes);
 
 /* Return when the copy is complete. */

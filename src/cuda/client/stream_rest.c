@@ -19,7 +19,7 @@ static struct {
     bool shares_memory; /* of the program, forever */
 } rest;
 
-/* Whether the very last call left the stream so. The caller holds the order. */
+/* Returns whether the last call of all left the stream at rest. The caller holds the order. */
 static bool is_about(CUstream stream, uint64_t last_number)
 {
     return rest.number && rest.number == last_number && rest.stream == stream &&

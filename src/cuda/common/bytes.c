@@ -106,8 +106,8 @@ struct fat_binary {
 enum { WRAPPER_MAGIC = 0x466243b1, WRAPPER_OF_LIST = 2 };
 #define FAT_BINARY_MAGIC 0xba55ed50u
 
-/* Whether an image begins with a number. Text may be shorter than the number: it is read up to its
- * NUL byte only. */
+/* Returns whether an image begins with a number. Text may be shorter than the number: it is read up
+ * to its NUL byte only. */
 static bool begins_with(const void *image, uint32_t magic)
 {
     return !strncmp(image, (const char *)&magic, sizeof magic);

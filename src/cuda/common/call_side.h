@@ -53,7 +53,7 @@ void ath_cuda_copy_bytes(void *to, size_t size, struct ath_wire_bytes from);
 /* Copies a text with its NUL byte into size bytes, cut if it is too long. */
 void ath_cuda_copy_text(char *to, size_t size, const char *from);
 
-/* Whether a number lies in 0..most. */
+/* Returns whether a number lies in 0..most. */
 static inline bool ath_cuda_is_within(int64_t number, int64_t most)
 {
     return number >= 0 && number <= most;

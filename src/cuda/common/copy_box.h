@@ -114,8 +114,9 @@ static inline void ath_cuda_box_pack_target(CUDA_MEMCPY3D_PEER *copy, void *host
     copy->dstHeight = copy->Height;
 }
 
-/* Whether the attributes of a batch are valid ("CUmemcpyAttributes" in cuda.h): each says when the
- * sources are read, and the first copies that they are about ascend from the first copy on. */
+/* Returns whether the attributes of a batch are valid ("CUmemcpyAttributes" in cuda.h): each says
+ * when the sources are read, and the first copies that they are about ascend from the first copy
+ * on. */
 static inline bool ath_cuda_are_batch_attributes(const CUmemcpyAttributes *attributes,
                                                  const size_t *indexes, size_t count,
                                                  size_t copy_count)

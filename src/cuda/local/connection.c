@@ -144,7 +144,7 @@ static struct identity identity_of(int fd)
     return found;
 }
 
-/* Whether the runtime that listens now had this program's session. */
+/* Returns whether the runtime that listens now had this program's session. */
 static bool is_same_runtime(void)
 {
     struct ath_endpoint endpoint;

@@ -30,8 +30,8 @@ static CUresult ask_driver(const char *symbol, void **entry, int version, uint64
                                     : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Whether the driver gives a program of a newer CUDA another function than one of NEWEST. This
- * library does not know that function's parameters. */
+/* Returns whether the driver gives a program of a newer CUDA another function than one of NEWEST.
+ * This library does not know that function's parameters. */
 static bool is_newer(const char *symbol, const void *given, int version, uint64_t flags)
 {
     CUdriverProcAddressQueryResult unused;

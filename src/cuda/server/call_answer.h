@@ -10,7 +10,8 @@
 
 enum { ATH_CALL_MAX = 80 * 1024 * 1024 }; /* bytes of a frame */
 
-/* Whether moving so many bytes takes so long that another thread is worth waking for the next call.
+/* Returns whether moving so many bytes takes so long that another thread is worth waking for the
+ * next call.
  */
 bool ath_call_is_large(size_t bytes);
 

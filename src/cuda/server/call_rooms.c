@@ -21,7 +21,7 @@ static struct call_room {
     bool is_taken, was_used;
 } rooms[ROOMS];
 
-/* Whether the room can be taken. The caller has the lock. */
+/* Returns whether the room can be taken. The caller has the lock. */
 static bool is_free(struct call_room *one)
 {
     return !one->is_taken &&

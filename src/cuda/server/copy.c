@@ -37,9 +37,9 @@ static void wait_for(struct ath_cuda_served *served, CUstream stream)
         served->status = served->driver->cuStreamSynchronize(stream);
 }
 
-/* Whether the client waits for a copy in the legacy stream. Such a copy is made by a function that
- * waits: while another stream captures, driver 580 may forbid a wait for the legacy stream, but not
- * a copy that waits. */
+/* Returns whether the client waits for a copy in the legacy stream. Such a copy is made by a
+ * function that waits: while another stream captures, driver 580 may forbid a wait for the legacy
+ * stream, but not a copy that waits. */
 static bool is_waited(const struct ath_cuda_served *served, CUstream stream)
 {
     return !stream && ath_cuda_wire_call_is_asked(served->call);

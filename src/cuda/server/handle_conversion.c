@@ -54,7 +54,7 @@ uint64_t ath_cuda_served_to_own(struct ath_cuda_side *side, enum ath_cuda_kind k
     return wire;
 }
 
-/* Whether objects of a kind end with the context in which they were made. */
+/* Returns whether objects of a kind end with the context in which they were made. */
 static bool is_of_context(enum ath_cuda_kind kind, const struct ath_cuda_method_facts *facts)
 {
     switch (kind) {

@@ -33,7 +33,7 @@ struct ath_cuda_object_name {
 void ath_cuda_object_table_init(struct ath_cuda_object_table *table);
 void ath_cuda_object_table_free(struct ath_cuda_object_table *table);
 
-/* Whether the table has objects of a kind. Devices and addresses are not objects. */
+/* Returns whether the table has objects of a kind. Devices and addresses are not objects. */
 bool ath_cuda_is_object(enum ath_cuda_kind kind);
 
 /* Notes an object. is_new: a call made it, and an earlier object of this handle has ended. parent:

@@ -26,7 +26,7 @@ struct ath_several_range {
 /* Finds the range of an address. The current context's server is searched first. */
 bool ath_several_find(CUdeviceptr address, struct ath_several_range *out);
 
-/* Whether new memory overlaps another server's memory. If not, its range is kept and false
+/* Returns whether new memory overlaps another server's memory. If not, its range is kept and false
  * returned. If it does, the address is added to *rejected, which the caller frees later; returns
  * true as long as another try makes sense. */
 bool ath_several_is_taken(const struct ath_several *to, CUdeviceptr address, size_t bytes,
@@ -39,7 +39,7 @@ CUresult ath_several_took(const struct ath_several *to,
 /* Keeps a range without a check. bytes 0: the server is asked for the size. */
 void ath_several_keep(const struct ath_several *to, CUdeviceptr address, size_t bytes);
 
-/* Whether any other server has allocated memory. */
+/* Returns whether any other server has allocated memory. */
 bool ath_several_has_others(const struct ath_several *than);
 
 /* Keeps the range of pinned memory of the program. */

@@ -43,7 +43,7 @@ size_t ath_several_count(void);
  */
 CUresult ath_several_load(void);
 
-/* Whether the program's exit has begun. */
+/* Returns whether the program's exit has begun. */
 bool ath_several_is_exiting(void);
 
 /* Returns CUDA_ERROR_NOT_SUPPORTED. If ath_client_logs_calls(), prints the reason. */

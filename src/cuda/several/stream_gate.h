@@ -21,7 +21,7 @@ void ath_several_gate_open(const struct ath_several_gate *gate);
 CUresult ath_several_take_stream(struct ath_several *to, CUcontext context, CUstream *out);
 void ath_several_return_stream(CUcontext context, CUstream stream);
 
-/* Whether a stream captures. */
+/* Returns whether a stream captures. */
 bool ath_several_captures(const struct ath_several *to, CUstream stream);
 
 /* Makes a stream's capture invalid by a wait, as a call that cannot be captured does. Returns

@@ -245,7 +245,8 @@ static inline uint64_t epoch_now(void)
     return atomic_load_explicit(&ath_used_streams_epoch, memory_order_acquire);
 }
 
-/* Whether the stream's work is noted. The null stream is the same while there is one context. */
+/* Returns whether the stream's work is noted. The null stream is the same while there is one
+ * context. */
 static inline bool is_noted(const struct ath_turn_noted *one, CUstream stream)
 {
     return one->epoch == epoch_now() && one->stream == stream &&

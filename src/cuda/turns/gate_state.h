@@ -46,7 +46,7 @@ struct ath_turn_gate {
 
 extern struct ath_turn_gate ath_turn_gate;
 
-/* Whether a call passes with this word. */
+/* Returns whether a call may pass while the grant has this word. */
 static inline bool ath_turn_gate_is_open(uint32_t word)
 {
     return (word & (ATH_TURN_GIVEN | ATH_TURN_BACK)) == ATH_TURN_GIVEN &&
@@ -67,7 +67,7 @@ void ath_turn_gate_rest(int64_t us);
 
 void ath_turn_gate_call_arbiter(void);
 
-/* Whether the arbiter lives and knows the session. */
+/* Returns whether the arbiter lives and knows the session. */
 bool ath_turn_gate_has_arbiter(void);
 
 /* Calls pass from now on, until there is an arbiter. */

@@ -47,7 +47,7 @@ static bool wait_on(const struct wait *wait)
     return wait->until_ns == NEVER || now < wait->until_ns;
 }
 
-/* Whether the arbiter still counts on the end of this turn. */
+/* Returns whether the arbiter still counts on the end of this turn. */
 static bool is_same_turn(uint32_t number)
 {
     uint32_t word = ath_turn_gate_word();

@@ -74,8 +74,8 @@ static void pop(bool is_pushed)
         raw.cuCtxPopCurrent_v2(&context);
 }
 
-/* Whether a stream, or for the legacy stream one that it would wait for, captures. The context is
- * current. */
+/* Returns whether a stream, or for the legacy stream one that it would wait for, captures. The
+ * context is current. */
 static bool captures(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -246,7 +246,7 @@ void ath_used_streams_end(CUstream stream)
     pthread_mutex_unlock(&used.lock);
 }
 
-/* Whether a stream ends with this. */
+/* Returns whether a stream ends with a green context, a context, or a primary context. */
 static bool belongs(const struct used *one, const struct ath_turn_place *ends)
 {
     if (ends->green)

@@ -48,5 +48,5 @@ void ath_used_streams_capture_ended(void);
 bool ath_used_streams_joins(CUstream stream);
 void ath_used_streams_joined(bool is_held);
 
-/* Whether a call with this stream is part of a capture, and gives no work. */
+/* Returns whether a call with this stream is part of a capture, and gives no work. */
 bool ath_used_streams_is_captured(CUstream stream);

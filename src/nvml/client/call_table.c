@@ -58,7 +58,7 @@ static nvmlReturn_t absent(void)
     return NVML_ERROR_NOT_SUPPORTED;
 }
 
-/* Whether `nvidia-smi dmon` and `nvidia-smi pmon` work for this device. */
+/* Returns whether `nvidia-smi dmon` and `nvidia-smi pmon` work for this device. */
 static nvmlReturn_t is_monitored(nvmlDevice_t device, unsigned int *out)
 {
     (void)device;

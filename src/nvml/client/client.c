@@ -17,7 +17,7 @@
 #include "proto/nvml-client.h"
 #include "remote/session/open.h"
 
-/* Whether this is the library for programs of `run --local` (local.mk). */
+/* local.mk builds this file twice: the second time for programs of `run --local`. */
 #ifdef ATH_NVML_OF_LOCAL
 #define IS_LOCAL true
 #else

@@ -40,7 +40,7 @@ nvmlReturn_t ath_nvml_serve_nvmlDeviceGetHandleByIndex(struct ath_nvml_server *n
     return ath_nvml_serve_nvmlDeviceGetHandleByIndex_v2(nvml, arguments);
 }
 
-/* Whether a device is served. A part of a device (MIG) counts as its device. */
+/* Returns whether a device is served. A part of a device (MIG) counts as its device. */
 static bool is_served(struct ath_nvml_server *nvml, void *device)
 {
     void *whole = NULL;

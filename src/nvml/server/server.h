@@ -49,7 +49,7 @@ void ath_nvml_serve(struct ath_nvml_server *nvml, struct ath_nvml_calls calls,
                     struct ath_nvml_answers_builder answers);
 void ath_nvml_server_free(struct ath_nvml_server *nvml);
 
-/* Whether the session has an event set that was not freed. */
+/* Returns whether the session has an event set that was not freed. */
 bool ath_nvml_has_events(const struct ath_nvml_server *nvml);
 
 /* ---- for what is written by hand ---- */

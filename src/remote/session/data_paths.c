@@ -45,7 +45,7 @@ static bool is_same(const struct sockaddr *one, const struct sockaddr *other)
     return count && count == other_count && !memcmp(bytes, others, count);
 }
 
-/* Whether the network of a link's address has this address. */
+/* Returns whether the network of a link's address has this address. */
 static bool is_in_network(const struct ifaddrs *one, const struct sockaddr *address)
 {
     size_t count, own_count, mask_count;

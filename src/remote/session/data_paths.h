@@ -21,14 +21,14 @@ struct ath_data_path {
 
 /*
  * Finds the paths to addresses, a list with commas as proto/control.capnp has it. Words that
- * are no address are left out, and so are loopback addresses unless is_near says that the server
+ * are not addresses are left out, and so are loopback addresses unless is_near says that the server
  * may be on this host. Returns their number. Each address has its first path before any has its
  * second.
  */
 size_t ath_data_paths_find(const char *addresses, bool is_near,
                            struct ath_data_path out[ATH_DATA_PATHS_MAX]);
 
-/* Begins a connection of TCP by a path. Returns a socket that does not block, or a negative errno.
+/* Begins a TCP connection by a path. Returns a socket that does not block, or a negative errno.
  */
 int ath_data_path_connect(const struct ath_data_path *path);
 
@@ -42,5 +42,5 @@ const char *ath_data_path_text(const struct ath_data_path *path, char out[ATH_EN
  * empty if no link leads there. No packet is sent. */
 const char *ath_data_path_source(const struct ath_data_path *path, char out[ATH_ENDPOINT_TEXT]);
 
-/* Whether it is an address that no packet from or to another host has. */
+/* Returns whether no packet from or to another host can have this address. */
 bool ath_data_path_is_loopback(const struct sockaddr_storage *address);

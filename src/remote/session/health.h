@@ -52,5 +52,5 @@ int ath_session_health(struct ath_session *session, struct ath_runtime_health *o
                        struct ath_err *err);
 void ath_runtime_health_free(struct ath_runtime_health *health);
 
-/* Whether any problem is a fault. */
+/* Returns whether any problem is a fault. */
 bool ath_runtime_health_has_fault(const struct ath_runtime_health *health);

@@ -244,7 +244,7 @@ static int find_key(struct ath_secret *out, struct ath_err *err)
 
 /* ---- opening ---- */
 
-/* Whether a failure may pass soon: the server does not listen yet, or has no room. */
+/* Returns whether a failure may pass soon: the server does not listen yet, or has no room. */
 static bool may_pass(int status)
 {
     static const int passing[] = { -ECONNREFUSED, -ENOENT,     -ETIMEDOUT, -EHOSTUNREACH,

@@ -56,7 +56,7 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
  * removed. Takes at most a second. server: as for ath_client_open(). */
 void ath_client_explain_loss(const char *server);
 
-/* Whether a server takes a session within two seconds. server: as for ath_client_open(). */
+/* Returns whether a server takes a session within two seconds. server: as for ath_client_open(). */
 bool ath_client_answers(const char *server);
 
 /* Reads AITHERION_CONNECT_TIMEOUT. Returns 0, or -EINVAL with err "usage". */
@@ -79,8 +79,9 @@ void ath_client_complain(const struct ath_err *err);
 /* The value of a variable; NULL if it is not set or empty. */
 const char *ath_client_variable(const char *name);
 
-/* Whether messages say why a call is refused: at level debug, or with AITHERION_CUDA_LOG. */
+/* Returns whether messages say why a call is refused: at level debug, or with AITHERION_CUDA_LOG.
+ */
 bool ath_client_logs_calls(void);
 
-/* Whether AITHERION_DISABLE says that there is no GPU. */
+/* Returns whether AITHERION_DISABLE says that there is no GPU. */
 bool ath_client_is_disabled(void);

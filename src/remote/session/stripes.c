@@ -148,8 +148,8 @@ static void leave_out(struct ath_stripes *stripes, const struct ath_data_path *p
     }
 }
 
-/* Whether a plain connection would carry to another host what the session keeps on this one, as by
- * a tunnel. */
+/* Returns whether a plain connection would carry to another host what the session keeps on this
+ * one, as by a tunnel. */
 static bool would_leak(const struct ath_stripes_owner *owner, const struct ath_data_path *path)
 {
     return owner->must_not_leak && !owner->is_encrypted && !ath_data_path_is_loopback(&path->to);

@@ -25,8 +25,8 @@ int ath_encrypt_parse(const char *text, enum ath_encrypt *out);
 /* The word for a policy. */
 const char *ath_encrypt_word(enum ath_encrypt policy);
 
-/* Whether the socket of a connection is a TCP socket. */
+/* Returns whether the socket of a connection is a TCP socket. */
 bool ath_encrypt_can(int fd);
 
-/* Whether this connection must be encrypted. */
+/* Returns whether this connection must be encrypted. */
 bool ath_encrypt_wants(enum ath_encrypt policy, int fd, bool has_key);

@@ -22,5 +22,5 @@ enum { ATH_TLS_PRIORITIES_BYTES = 512 };
 const char *ath_tls_priorities(enum ath_tls_way way, bool has_aes,
                                char out[ATH_TLS_PRIORITIES_BYTES]);
 
-/* Whether the processor has instructions for AES and for GCM's multiplication. */
+/* Returns whether the processor has instructions for AES and for GCM's multiplication. */
 bool ath_tls_has_aes(void);

@@ -119,5 +119,5 @@ int ath_tls_export(struct ath_tls *tls, const char *label, uint8_t out[ATH_TLS_E
 ssize_t ath_tls_receive(struct ath_tls *tls, void *bytes, size_t length, int flags);
 ssize_t ath_tls_send(struct ath_tls *tls, const struct iovec *parts, size_t count, int flags);
 
-/* Whether bytes of the peer lie here, so that poll(2) on the socket need not see them. */
+/* Returns whether bytes of the peer lie here, so that poll(2) on the socket need not see them. */
 bool ath_tls_has_bytes(const struct ath_tls *tls);

@@ -40,8 +40,8 @@ static ssize_t receive_rest(struct ath_tls *tls, void *to, size_t length)
     return (ssize_t)length;
 }
 
-/* Whether the server's first answer is a frame and no TLS: a refusal in plain words. Sets errno if
- * nothing has come yet. */
+/* Returns whether the server's first answer is a frame and no TLS: a refusal in plain words. Sets
+ * errno if nothing has come yet. */
 static bool answers_frame(struct ath_tls *tls)
 {
     uint8_t first = ATH_TLS_FIRST_BYTE;

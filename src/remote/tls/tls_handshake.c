@@ -12,8 +12,8 @@
 #include "remote/tls/tls.h"
 #include "remote/tls/tls_internal.h"
 
-/* Whether the code, or the peer's alert, says that the ends have different keys. GnuTLS reports a
- * wrong proof of the key (RFC 8446, PSK binder) as an illegal parameter. */
+/* Returns whether the code, or the peer's alert, says that the ends have different keys. GnuTLS
+ * reports a wrong proof of the key (RFC 8446, PSK binder) as an illegal parameter. */
 static bool is_wrong_key(const struct ath_tls *tls, int code)
 {
     if (code != GNUTLS_E_FATAL_ALERT_RECEIVED)
@@ -30,7 +30,7 @@ static bool is_wrong_key(const struct ath_tls *tls, int code)
     }
 }
 
-/* Whether the peer's alert is about this server's certificate. */
+/* Returns whether the peer's alert is about this server's certificate. */
 static bool is_distrusted(const struct ath_tls *tls, int code)
 {
     if (!tls->is_server || !tls->certificates || code != GNUTLS_E_FATAL_ALERT_RECEIVED)

@@ -62,7 +62,7 @@ void ath_channels_watch(struct ath_channels *channels, const struct ath_channels
 int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t generation,
                        struct ath_socket socket);
 
-/* Whether the stream is shut, so that no channel will be used again. */
+/* Returns whether the stream is shut, so that no channel will be used again. */
 bool ath_channels_are_shut(const struct ath_channels *channels);
 
 /* Tells the state of a place; its counts go on with each connection. Returns false if there is no

@@ -33,7 +33,7 @@ void ath_ring_wake(struct ath_ring_shared *shared)
     wake(&shared->writer_sleeps);
 }
 
-/* Whether the other side's position changes while the patience lasts. */
+/* Returns whether the other side's position changes while the patience lasts. */
 static bool moves_soon(const struct ath_ring *ring, _Atomic uint64_t *other, uint64_t seen)
 {
     enum { ROUNDS = 32 };

@@ -32,7 +32,8 @@ struct ath_shm {
 
 /* Makes sealed memory. Returns 0 with a descriptor, or a negative errno. */
 int ath_shm_make_memory(const char *name, size_t bytes, int *out_fd);
-/* Whether the memory is sealed against shrinking and has this many bytes. */
+
+/* Returns whether the memory is sealed against shrinking and has this many bytes. */
 bool ath_shm_is_sealed(int memory, size_t bytes);
 
 /* The functions of ath_stream_ops for shared memory. */

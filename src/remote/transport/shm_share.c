@@ -113,7 +113,6 @@ int ath_shm_make_memory(const char *name, size_t bytes, int *out_fd)
     return 0;
 }
 
-/* Whether the memory is sealed against shrinking and has this many bytes. */
 bool ath_shm_is_sealed(int memory, size_t bytes)
 {
     struct stat status;

@@ -172,8 +172,8 @@ bool ath_tcp_stripe_state(const struct ath_stream *stream, size_t index,
 int64_t ath_tcp_sent_again(int fd);
 int64_t ath_tcp_latency_ns(int fd);
 
-/* Whether a TCP peer has not answered for almost ten seconds although it should have. false for a
- * unix socket. */
+/* Returns whether a TCP peer has not answered for almost ten seconds although it should have. false
+ * for a unix socket. */
 bool ath_tcp_is_dead(int fd);
 
 /* Sets TCP keepalive, so that the loss of an idle peer is noticed within ten seconds, and

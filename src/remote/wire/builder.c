@@ -183,7 +183,7 @@ void ath_wire_set_data(struct ath_wire_place to, uint32_t index, struct ath_wire
 
 /* ---- lists ---- */
 
-/* Whether an item can be written. */
+/* Returns whether an item can be written. */
 static bool has_item(const struct ath_wire_array *array, uint32_t index)
 {
     return index < array->count && !array->builder->status;

@@ -62,7 +62,7 @@ static bool check_struct(struct check *check, struct ath_wire_struct at,
                          const struct ath_wire_shape *shape);
 static bool check_pointer(struct check *check, const uint8_t *at, const struct ath_wire_type *type);
 
-/* Whether this many words at the target lie in the message, and counts them. */
+/* Returns whether this many words at the target lie in the message, and counts them. */
 static bool take_words(struct check *check, const uint8_t *at, const struct pointer *pointer,
                        int64_t size)
 {

@@ -43,7 +43,7 @@ static int chosen_name(const char **out, struct ath_err *err)
                              *out, ATH_KEY_NAME_BYTES - 1);
 }
 
-/* Whether a name comes before another one in the choice among a folder's keys. */
+/* Returns whether a name comes before another one in the choice among a folder's keys. */
 static bool is_before(const char *name, const char *other)
 {
     if (!*other || !strcmp(name, ATH_KEY_NAME_DEFAULT))

@@ -70,7 +70,7 @@ struct ath_transcript {
 void ath_secret_prove(const struct ath_secret *secret, enum ath_side side,
                       const struct ath_transcript *transcript, uint8_t out[ATH_PROOF_BYTES]);
 
-/* Whether the other side's proof is right. The time does not depend on where it differs. */
+/* Returns whether the other side's proof is right. The time does not depend on where it differs. */
 bool ath_secret_check(const struct ath_secret *secret, enum ath_side side,
                       const struct ath_transcript *transcript, const uint8_t *proof, size_t length);
 

@@ -22,7 +22,7 @@
 /* A session may have so many contexts at once, green ones included. */
 enum { ATH_CONTEXTS_MAX = 256 };
 
-/* Whether the session may have one more context. */
+/* Returns whether the session may have one more context. */
 bool ath_context_memory_may_add(void);
 
 /* Returns the bytes that a context of a device takes at first, if it cannot be measured. */

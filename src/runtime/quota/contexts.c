@@ -73,7 +73,7 @@ static CUresult count_new(const struct making *making, const struct ath_measure 
     return status;
 }
 
-/* Whether there may be room for one more context like the last one. */
+/* Returns whether there may be room for one more context like the last one. */
 static bool may_make(CUdevice device)
 {
     size_t number = ath_quota.devices[device];

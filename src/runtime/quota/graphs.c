@@ -71,8 +71,8 @@ static bool has_graphs(size_t device)
     return graphs.devices >> ath_quota.devices[device] & 1;
 }
 
-/* Whether any device is beyond its limit: a graph may allocate on other devices than the current
- * one. */
+/* Returns whether any device is beyond its limit: a graph may allocate on other devices than the
+ * current one. */
 static bool is_beyond(void)
 {
     bool is_beyond = false;

@@ -16,5 +16,5 @@ CUresult ath_graphs_check_room(size_t device, uint64_t bytes);
 /* Brings the board up to date with what the driver has reserved for graphs. */
 void ath_graphs_count(void);
 
-/* Whether any device may have memory of graphs. */
+/* Returns whether any device may have memory of graphs. */
 bool ath_graphs_have_memory(void);

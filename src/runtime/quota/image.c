@@ -35,7 +35,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 
 /* ---- ELF ---- */
 
-/* Whether a section's name begins with a text. */
+/* Returns whether a section's name begins with a text. */
 static bool is_named(const uint8_t *bytes, size_t length, const Elf64_Shdr *names, uint32_t name,
                      const char *text)
 {

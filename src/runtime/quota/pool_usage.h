@@ -37,7 +37,7 @@ bool ath_pool_take(struct ath_pool *pool, size_t bytes, CUstream stream);
 /* Gives the bytes of an allocation that was freed or failed back to its pool. */
 void ath_pool_give(struct ath_pool *pool, size_t bytes);
 
-/* Whether a pool may have reserved more than it has given. */
+/* Returns whether a pool may have reserved more than it has given. */
 bool ath_pool_usage_keep(void);
 
 /* Trims all pools to the memory in use, as the driver does when the GPU's memory runs out.

@@ -18,7 +18,7 @@ bool ath_quota_charge_pool(size_t device, int64_t bytes, bool is_there)
     return true;
 }
 
-/* Whether a stream is capturing: an allocation on it then becomes a node of its graph. */
+/* Returns whether a stream is capturing: an allocation on it then becomes a node of its graph. */
 static bool is_captured(CUstream stream)
 {
     CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;

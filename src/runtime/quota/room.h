@@ -20,8 +20,8 @@ bool ath_room_make(size_t device, uint64_t bytes);
 /* The same without any attempt to make room, and without a word in the log. */
 bool ath_room_take_bytes(size_t device, int64_t bytes);
 
-/* Whether a device has more than a limit allows: the session's own, or that of all sessions. Always
- * false if the server only counts. */
+/* Returns whether a device has more than a limit allows: the session's own, or that of all
+ * sessions. Always false if the server only counts. */
 bool ath_room_is_beyond(size_t device);
 
 /* Logs that a limit has no room, once for each session: programs try again and again. */

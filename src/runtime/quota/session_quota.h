@@ -25,7 +25,7 @@ struct ath_session_quota {
 
 extern struct ath_session_quota ath_quota;
 
-/* Whether the session has a device of this CUDA number. */
+/* Returns whether the session has a device of this CUDA number. */
 bool ath_quota_has_device(CUdevice device);
 
 /* The server's number of the device of the current context; SIZE_MAX without a context. */

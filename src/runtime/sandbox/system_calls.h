@@ -6,7 +6,7 @@
 #pragma once
 #include <stdbool.h>
 
-/* Whether the kernel filters system calls. */
+/* Returns whether the kernel filters system calls. */
 bool ath_sandbox_filters_calls(void);
 
 /* Refuses the calls of the table to the calling process, which has one thread, for the rest of its

@@ -33,7 +33,7 @@ struct ath_outline {
 void ath_outline_make(const struct ath_machine *machine, struct ath_outline *out);
 void ath_outline_free(struct ath_outline *outline);
 
-/* Whether a node has neither CPUs nor memory, and is no GPU's. */
+/* Returns whether a node has neither CPUs nor memory, and is no GPU's. */
 bool ath_outline_is_empty(const struct ath_numa_node *node);
 
 /* The folded nodes in words: "28 nodes without CPUs, memory or devices: 2-8,10-16". The caller
@@ -53,7 +53,7 @@ char *ath_outline_edge(const struct ath_machine *machine, size_t a, size_t b);
 /* The vendor's name for links between GPUs: "NVLink", "xGMI". */
 const char *ath_outline_link_name(const struct ath_gpu *gpu);
 
-/* Whether links of the GPU run through switches (NVSwitch). */
+/* Returns whether links of the GPU run through switches (NVSwitch). */
 bool ath_outline_is_switched(const struct ath_gpu *gpu);
 
 /*

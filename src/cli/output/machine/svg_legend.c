@@ -65,7 +65,7 @@ static bool has_arcs(const struct ath_scene *scene)
     return false;
 }
 
-/* Whether a port is drawn whose link is down, or is not, and that is marked, or is not. */
+/* Returns whether a port is drawn that is as both flags say: its link is down, and it is marked. */
 static bool has_nic(const struct ath_scene *scene, bool is_down, bool is_marked)
 {
     for (size_t i = 0; i < scene->node_count; i++)
@@ -97,7 +97,7 @@ static bool has_memory_node(const struct ath_machine *machine)
     return false;
 }
 
-/* Whether a line of the picture is a part of a ring through chosen GPUs. */
+/* Returns whether a line of the picture is a part of a ring through chosen GPUs. */
 static bool has_ring(const struct ath_scene *scene)
 {
     for (size_t a = 0; a < scene->machine->gpu_count; a++)

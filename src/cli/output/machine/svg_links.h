@@ -9,7 +9,7 @@
 void ath_svg_arcs(FILE *out, const struct ath_scene *scene, bool are_labels);
 
 /* Draws the bars that connect all GPUs, for a scene with ATH_SCENE_FABRIC. */
-/* Whether the bar of links joins all GPUs. */
+/* Returns whether the bar of links joins all GPUs. */
 bool ath_svg_joins_all(const struct ath_scene *scene);
 
 void ath_svg_fabric(FILE *out, const struct ath_scene *scene);

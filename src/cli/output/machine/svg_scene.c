@@ -48,7 +48,8 @@ static void push_index(size_t **indexes, size_t *count, size_t index)
 
 /* --- links between GPUs ----------------------------------------------------------------------- */
 
-/* Whether all pairs of GPUs have the same number of links: one bar shows that better than arcs. */
+/* Returns whether all pairs of GPUs have the same number of links: one bar shows that better than
+ * arcs. */
 static bool is_full_mesh(const struct ath_machine *machine)
 {
     int first = 0;

@@ -78,13 +78,13 @@ void ath_scene_make(const struct ath_outline *outline, const struct ath_marks *m
                     struct ath_scene *out);
 void ath_scene_free(struct ath_scene *scene);
 
-/* Whether two ports are on one card. */
+/* Returns whether two ports are on one card. */
 bool ath_scene_is_one_card(const struct ath_nic *a, const struct ath_nic *b);
 
-/* Whether a port is drawn in a frame, because its card has several functions. */
+/* Returns whether a port is drawn in a frame, because its card has several functions. */
 bool ath_scene_is_framed(const struct ath_scene *scene, size_t nic);
 
-/* Whether distances are drawn as lines from node to node; otherwise as a table. */
+/* Returns whether distances are drawn as lines from node to node; otherwise as a table. */
 bool ath_scene_has_distance_lines(const struct ath_scene *scene);
 
 /* Makes the lines of text below the name in a GPU's box; the first *out_models of them are its
@@ -96,7 +96,7 @@ size_t ath_scene_gpu_lines(const struct ath_scene *scene, size_t gpu,
  * fit into a box, only their number is shown. The caller frees the text. */
 char *ath_scene_node_facts(const struct ath_numa_node *node);
 
-/* Whether the bar of links joins the GPU. A GPU may have lost its links to the switches. */
+/* Returns whether the bar of links joins the GPU. A GPU may have lost its links to the switches. */
 bool ath_scene_is_on_fabric(const struct ath_scene *scene, size_t gpu);
 
 /*
