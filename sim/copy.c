@@ -31,8 +31,8 @@ static size_t offset_of(const struct sim_place *place, size_t row, size_t slice)
            (place->y + row + (place->z + slice) * place->height) * place->pitch_bytes;
 }
 
-/* Returns the address of a row, or of the rest of one, in this process; NULL if it is not mapped.
- */
+/* Returns the address of a row, or of the rest of one, in this process; NULL if it is not
+ * mapped. */
 static unsigned char *reach(const struct sim_place *place, size_t offset, bool is_write,
                             size_t *out_bytes)
 {
@@ -360,8 +360,8 @@ CUresult sim_copy_peer(const CUDA_MEMCPY3D_PEER *asked, CUstream stream, enum si
 
 /* ---- fills ---- */
 
-/* Fills byte by byte: an element may lie across two pieces of memory that are mapped side by side.
- */
+/* Fills byte by byte: an element may lie across two pieces of memory that are mapped side by
+ * side. */
 static bool fill_row(const struct sim_fill *fill, uint64_t at)
 {
     unsigned char element[4];

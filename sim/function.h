@@ -22,8 +22,8 @@ struct sim_function { /* of a module, in the module's context */
     struct sim_function *next;
 };
 
-/* Returns the module's function of this name, made on first use. kernel: of its library, or NULL.
- */
+/* Returns the module's function of this name, made on first use. kernel: of its library, or
+ * NULL. */
 CUresult sim_function_get(struct sim_module *module, const char *name, struct sim_kernel *kernel,
                           struct sim_function **out);
 

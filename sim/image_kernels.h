@@ -21,7 +21,7 @@ const struct sim_symbol *sim_image_symbol(const struct sim_image *image, const c
  */
 const struct sim_program *sim_image_program(const struct sim_image *image, const char *name);
 
-/* Returns the name of the n-th kernel, or NULL. An unreadable image has all kernels of the device.
- */
+/* Returns the name of the n-th kernel, or NULL. An unreadable image has all kernels of the
+ * device. */
 const char *sim_image_kernel(const struct sim_image *image, size_t number);
 unsigned int sim_image_count_kernels(const struct sim_image *image);

@@ -207,8 +207,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
     return status ? status : launch(&asked, stream);
 }
 
-/* Returns the device of one part of a launch on several devices; its stream must be a created one.
- */
+/* Returns the device of one part of a launch on several devices; its stream must be a created
+ * one. */
 static CUresult device_of(const CUDA_LAUNCH_PARAMS *launch, int *out_device)
 {
     SIM_LOCKED;

@@ -81,8 +81,8 @@ nvmlReturn_t nvmlShutdown(void)
     return NVML_SUCCESS;
 }
 
-/* Returns the version of the driver that it imitates: nvidia-smi requires NVML's version to match.
- */
+/* Returns the version of the driver that it imitates: nvidia-smi requires NVML's version to
+ * match. */
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 {
     return text(version, length, "580.159.04");

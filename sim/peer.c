@@ -31,8 +31,8 @@ static bool is_same_user(int fd)
     return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
 }
 
-/* Returns whether a descriptor is memory of the simulator, and not something else of the program's.
- */
+/* Returns whether a descriptor is memory of the simulator, and not something else of the
+ * program's. */
 static bool is_ours(int fd)
 {
     static const char begin[] = "/memfd:aitherion-sim";

@@ -21,8 +21,8 @@ static bool is_host(const struct sim_range *range)
     return range->memory == SIM_HOST_MEMORY || range->memory == SIM_REGISTERED_MEMORY;
 }
 
-/* Gets the value and returns its size in bytes; 0: no such attribute. range NULL: unknown address.
- */
+/* Gets the value and returns its size in bytes; 0: no such attribute. range NULL: unknown
+ * address. */
 static size_t ask(CUpointer_attribute attribute, CUdeviceptr address, const struct sim_range *range,
                   union value *out)
 {

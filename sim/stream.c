@@ -198,8 +198,8 @@ CUresult cuStreamDestroy_v2(CUstream handle)
     return status;
 }
 
-/* Driver 580 forbids a wait for the legacy stream beside a capture, as it forbids to take memory.
- */
+/* Driver 580 forbids a wait for the legacy stream beside a capture, as it forbids to take
+ * memory. */
 CUresult cuStreamSynchronize(CUstream handle)
 {
     SIM_LOCKED;

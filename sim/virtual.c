@@ -351,8 +351,8 @@ CUresult cuMemMap(CUdeviceptr base, size_t bytes, size_t offset,
     return status;
 }
 
-/* Returns true if [base, base + bytes) is mapped without a hole; is_whole: and by whole mappings.
- */
+/* Returns true if [base, base + bytes) is mapped without a hole; is_whole: and by whole
+ * mappings. */
 static bool is_mapped(uint64_t base, size_t bytes, bool is_whole)
 {
     const uint64_t end = base + bytes;

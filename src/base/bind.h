@@ -1,5 +1,5 @@
-/* Binding the calling thread, and the programs that it becomes or starts, to CPUs and NUMA nodes.
- */
+/* Binding the calling thread, and the programs that it becomes or starts, to CPUs and NUMA
+ * nodes. */
 #pragma once
 #include "base/idset.h"
 

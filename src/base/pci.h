@@ -34,8 +34,8 @@ struct ath_pci ath_pci_numbered(uint32_t number);
 /* False for a key that is only a number. */
 bool ath_pci_is_address(const struct ath_pci *key);
 
-/* Writes the kernel's form into out and returns out; the number ("3") of a key that is only that.
- */
+/* Writes the kernel's form into out and returns out; the number ("3") of a key that is only
+ * that. */
 const char *ath_pci_format(const struct ath_pci *address, char out[ATH_PCI_TEXT]);
 
 /* Compares by domain, bus, device, function: <0, 0, >0. */

@@ -30,8 +30,7 @@ int ath_time_share_parse(const char *text, struct ath_time_claim *out);
 int ath_time_priority_parse(const char *text, enum ath_time_priority *out);
 
 /* Reads "25" or "25%", of the multiprocessors. Returns 0, or -EINVAL or -ERANGE with *out
- * unchanged.
- */
+ * unchanged. */
 int ath_sm_share_parse(const char *text, int *out);
 
 /* Returns "low", "normal" or "high"; NULL for unset and for a number that is no priority. */

@@ -99,8 +99,8 @@ static void bash_words(FILE *out, const char *function, const char *const *words
     fputs("'", out);
 }
 
-/* Prints the call that completes a value: one of the choices, or of the suggestions and the kind.
- */
+/* Prints the call that completes a value: one of the choices, or of the suggestions and the
+ * kind. */
 static void bash_value(FILE *out, enum ath_completion kind, const char *const *choices,
                        const char *const *suggestions)
 {

@@ -16,8 +16,8 @@
     }
 
 /* Finds the API server: in the file kubeconfig, or if that is NULL in KUBECONFIG, or by the service
- * account of this pod. *out lives as long as the process. Returns 0, or a negative errno with err.
- */
+ * account of this pod. *out lives as long as the process. Returns 0, or a negative errno with
+ * err. */
 int ath_cli_kubernetes(const char *kubeconfig, const struct ath_kube_api **out,
                        struct ath_err *err);
 

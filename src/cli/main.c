@@ -79,8 +79,8 @@ static const struct ath_command *command_to_run(const struct ath_command_line *l
     return line->command;
 }
 
-/* Returns whether the command only tells about aitherion, which a wrong variable must not prevent.
- */
+/* Returns whether the command only tells about aitherion, which a wrong variable must not
+ * prevent. */
 static bool is_about_itself(const struct ath_command *command)
 {
     return command == &ath_command_help || command == &ath_command_version ||

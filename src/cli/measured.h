@@ -12,8 +12,8 @@
  * warning of the machine, and so are copies that are much slower than their links. */
 void ath_measured_apply(const struct ath_cli *cli, struct ath_machine *machine);
 
-/* A number that changes when the file is written: its time in nanoseconds; 0 if there is no file.
- */
+/* A number that changes when the file is written: its time in nanoseconds; 0 if there is no
+ * file. */
 int64_t ath_measured_stamp(const struct ath_cli *cli);
 
 /* Says on standard error that measured figures are not used, and why, for a command that does not

@@ -1,5 +1,5 @@
-/* Reads the facts of this machine for the page of metrics: ports, measured copies, the all-reduce.
- */
+/* Reads the facts of this machine for the page of metrics: ports, measured copies, the
+ * all-reduce. */
 #include "config.h"
 
 #include "cli/page_host.h"

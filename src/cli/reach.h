@@ -62,8 +62,8 @@ void ath_reach_ask(const struct ath_reach *reach, struct ath_session_group *out)
  * frees the result. */
 char *ath_reach_suggest(const struct ath_reach_options *options, const char *command);
 
-/* Adds a hint for this command line to the error of a server that gave no session. Returns status.
- */
+/* Adds a hint for this command line to the error of a server that gave no session. Returns
+ * status. */
 int ath_reach_explain(const struct ath_reach *reach, const struct ath_reach_server *server,
                       int status, struct ath_err *err);
 

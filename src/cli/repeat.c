@@ -50,8 +50,8 @@ static void drop_clocks(json_t *value, const char *const *clocks)
     json_array_foreach(value, index, part) drop_clocks(part, clocks);
 }
 
-/* Returns the output as one line of JSON; is_state: without the view's clocks. The caller frees it.
- */
+/* Returns the output as one line of JSON; is_state: without the view's clocks. The caller frees
+ * it. */
 static char *line_of(const struct ath_repeat *repeat, const struct ath_view *view, const void *data,
                      bool is_state)
 {
@@ -119,8 +119,7 @@ static void redraw(const struct ath_repeat *repeat, const char *text)
 }
 
 /* Shows the data if they differ from those shown last; on a terminal always, so that the clock
- * runs.
- */
+ * runs. */
 static int show_again(struct ath_repeat *repeat, const struct ath_view *view, const void *data,
                       struct ath_err *err)
 {

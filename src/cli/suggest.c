@@ -42,8 +42,8 @@ static void add_option(struct ath_text *out, const char *words, const char *opti
     ath_shell_quote(out, value);
 }
 
-/* Devices of another machine do not belong in this machine's document: the user names one for them.
- */
+/* Devices of another machine do not belong in this machine's document: the user names one for
+ * them. */
 static bool needs_own_document(const struct ath_command *command, const struct ath_globals *globals,
                                const char *words)
 {

@@ -36,8 +36,8 @@ struct ath_cluster_switch {
     size_t height;    /* of the tree below: 0 if only nodes are below */
 };
 
-/* Nodes whose free GPUs and bandwidths are the same share a shape, so that a choice is made once.
- */
+/* Nodes whose free GPUs and bandwidths are the same share a shape, so that a choice is made
+ * once. */
 struct ath_cluster_shape {
     const struct ath_machine *machine; /* of the first of these nodes */
     int64_t *bandwidths;               /* for ath_set_best() */

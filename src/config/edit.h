@@ -22,8 +22,8 @@ struct ath_change {
 int ath_document_set_all(struct ath_document *document, const struct ath_change *changes,
                          size_t count, struct ath_err *err);
 
-/* Returns whether setting this key makes its row if the document lacks it: "identities.NAME.KEY".
- */
+/* Returns whether setting this key makes its row if the document lacks it:
+ * "identities.NAME.KEY". */
 bool ath_document_makes_row(const char *key);
 
 /* Makes one change; errors as above. */

@@ -33,8 +33,8 @@ int ath_key_make(unsigned char out[ATH_KEY_BYTES], struct ath_err *err);
  */
 int ath_key_file_keep(const char *path, char **out_copy, struct ath_err *err);
 
-/* Returns whether this user may make or replace the file, judging by its nearest existing folder.
- */
+/* Returns whether this user may make or replace the file, judging by its nearest existing
+ * folder. */
 bool ath_key_file_is_writable(const char *path);
 
 /* Makes the folders above a file. Returns 0, or a negative errno with err. */

@@ -215,8 +215,8 @@ static void sort(const struct ath_machine *machine, int node, struct proposal_po
     }
 }
 
-/* Finds the ports of a node. The best data port is among the RDMA devices even if its link is down.
- */
+/* Finds the ports of a node. The best data port is among the RDMA devices even if its link is
+ * down. */
 static struct proposal_ports find_ports(const struct ath_machine *machine, int node)
 {
     struct proposal_ports ports = { 0 };

@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 
-/* Numbers of NVML's binary interface (NVML API Reference Guide, docs.nvidia.com/deploy/nvml-api).
- */
+/* Numbers of NVML's binary interface (NVML API Reference Guide,
+ * docs.nvidia.com/deploy/nvml-api). */
 enum {
     SUCCESS = 0,
     INVALID_ARGUMENT = 2,

@@ -31,8 +31,8 @@ struct ath_health_problem {
     char *message;
 };
 
-/* Returns a hint for a problem with the id of its entry as "%d", translated; NULL if there is none.
- */
+/* Returns a hint for a problem with the id of its entry as "%d", translated; NULL if there is
+ * none. */
 const char *ath_health_problem_mend(const char *code);
 
 struct ath_health_runtime {

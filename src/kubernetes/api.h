@@ -34,15 +34,14 @@ void ath_kube_reply_free(struct ath_kube_reply *reply);
 struct ath_kube_api {
     /* Returns 0 if an answer of HTTP came, whatever its status, or if on_line or is_over ended the
      * call; else a negative errno with err. *out is empty before; the caller frees it in any case.
-     * Any thread.
-     */
+     * Any thread. */
     int (*call)(void *self, const struct ath_kube_call *call, struct ath_kube_reply *out,
                 struct ath_err *err);
     void *self;
 };
 
-/* Returns the message in a body of kind Status, cut to a line, or "HTTP 500". The caller frees it.
- */
+/* Returns the message in a body of kind Status, cut to a line, or "HTTP 500". The caller frees
+ * it. */
 char *ath_kube_reply_message(const struct ath_kube_reply *reply);
 
 /* Adds a text with %XX for each byte that is no letter, digit, '-', '.', '_' or '~'. */

@@ -1,5 +1,5 @@
-/* Reserves GPUs in the cache, sends the binding, and sends it again while the API server is busy.
- */
+/* Reserves GPUs in the cache, sends the binding, and sends it again while the API server is
+ * busy. */
 #include "config.h"
 
 #include "kubernetes/bind.h"
@@ -137,8 +137,8 @@ static void leave(struct ath_kube_lease *lease)
         ath_kube_lease_leave(lease);
 }
 
-/* Makes the call if the lease lasts longer. *out_is_sent: whether it may have reached the server.
- */
+/* Makes the call if the lease lasts longer. *out_is_sent: whether it may have reached the
+ * server. */
 static int call_once(const struct ath_kube_api *api, struct ath_kube_lease *lease,
                      const struct ath_kube_call *call, struct ath_kube_reply *reply,
                      bool *out_is_sent, struct ath_err *err)

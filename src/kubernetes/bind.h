@@ -1,5 +1,5 @@
-/* Binds a pod to a node: GPUs are reserved, then one call writes the annotations with the binding.
- */
+/* Binds a pod to a node: GPUs are reserved, then one call writes the annotations with the
+ * binding. */
 #pragma once
 #include "kubernetes/api.h"
 #include "kubernetes/cache.h"

@@ -52,8 +52,7 @@ bool ath_kube_cache_has_list(struct ath_kube_cache *cache, enum ath_kube_kind ki
                              uint64_t number);
 
 /* Returns whether a list was asked for and has not begun, or only a list can tell what has become
- * of pods.
- */
+ * of pods. */
 bool ath_kube_cache_wants_list(struct ath_kube_cache *cache, enum ath_kube_kind kind);
 
 /* ---- for the scheduler ---- */

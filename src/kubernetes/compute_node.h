@@ -33,6 +33,6 @@ struct ath_kube_node {
 
 void ath_kube_node_free(struct ath_kube_node *node);
 
-/* Reads a ComputeNode. Returns 0, or -EBADMSG with err, which names the fault; *out is then empty.
- */
+/* Reads a ComputeNode. Returns 0, or -EBADMSG with err, which names the fault; *out is then
+ * empty. */
 int ath_kube_node_read(const json_t *json, struct ath_kube_node *out, struct ath_err *err);

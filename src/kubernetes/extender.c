@@ -218,8 +218,8 @@ static unsigned int prioritize(struct ath_kube_extender *extender, const json_t 
 
 /* ---- preempt ---- */
 
-/* Reads the pods that the scheduler would evict on a node. Returns false if they are no such list.
- */
+/* Reads the pods that the scheduler would evict on a node. Returns false if they are no such
+ * list. */
 static bool read_victims(const json_t *node, struct ath_texts *out)
 {
     const json_t *pods = json_object_get(node, "Pods");

@@ -41,8 +41,8 @@ void ath_kube_figures_time(struct ath_kube_figures *figures, enum ath_kube_verb 
 void ath_kube_figures_refuse(struct ath_kube_figures *figures, enum ath_kube_refusal refusal,
                              size_t count);
 
-/* Writes the page in Prometheus' text format 0.0.4. is_holder: whether this process may bind pods.
- */
+/* Writes the page in Prometheus' text format 0.0.4. is_holder: whether this process may bind
+ * pods. */
 void ath_kube_figures_write(const struct ath_kube_figures *figures,
                             const struct ath_kube_cache_counts *counts, bool is_holder,
                             struct ath_text *out);

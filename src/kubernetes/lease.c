@@ -83,8 +83,8 @@ void ath_kube_lease_await(struct ath_kube_lease *lease, unsigned int wait_ms)
     pthread_mutex_unlock(&lease->lock);
 }
 
-/* Returns whether a call of so many milliseconds ends before another extender may take the lease.
- */
+/* Returns whether a call of so many milliseconds ends before another extender may take the
+ * lease. */
 static bool may_call(const struct ath_kube_lease *lease, int call_ms)
 {
     return !lease->is_ending && lease->until_ms &&

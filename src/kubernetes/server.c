@@ -70,8 +70,7 @@ static const char *text_of(const struct ath_yaml *mapping, const char *key)
 }
 
 /* Returns the member of the entry with a name, in a list of { name, member }; NULL if there is
- * none.
- */
+ * none. */
 static const struct ath_yaml *entry_of(const struct ath_yaml *root, const char *list,
                                        const char *name, const char *member)
 {

@@ -25,8 +25,8 @@ CUresult ath_measure_bandwidth(const struct ath_measure_driver *driver,
                                const struct ath_measure_side *from,
                                const struct ath_measure_side *to, int64_t *out_bytes_per_s);
 
-/* Nanoseconds of the smallest copy: a half of a round trip, one copy there and one back in order.
- */
+/* Nanoseconds of the smallest copy: a half of a round trip, one copy there and one back in
+ * order. */
 CUresult ath_measure_latency(const struct ath_measure_driver *driver,
                              const struct ath_measure_side *from, const struct ath_measure_side *to,
                              int64_t *out_ns);

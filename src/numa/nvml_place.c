@@ -63,8 +63,8 @@ char *nvml_place(const uint8_t *levels, size_t count, size_t index)
         is_known = is_known || levels[index * count + i] != ATH_NVML_LEVEL_UNKNOWN;
     if (!is_known)
         return NULL;
-    /* The parts that two GPUs share, and those behind them, are what ath_pci_class_between() reads.
-     */
+    /* The parts that two GPUs share, and those behind them, are what ath_pci_class_between()
+     * reads. */
     return ath_xasprintf("root%zu/board%zu/switch%zu/port%zu",
                          ancestor(levels, count, index, NVML_LEVEL_PHB),
                          ancestor(levels, count, index, NVML_LEVEL_PXB),

@@ -280,8 +280,8 @@ static size_t take_candidates(struct choosing *choosing)
     return count;
 }
 
-/* Returns the next distance from the port after `last` at which there is a free GPU, or UINT_MAX.
- */
+/* Returns the next distance from the port after `last` at which there is a free GPU, or
+ * UINT_MAX. */
 static unsigned int next_distance(const struct choosing *choosing, int64_t last)
 {
     unsigned int next = UINT_MAX;

@@ -27,8 +27,8 @@ static const struct {
 };
 
 /* Between sockets, by the machines whose profile tells the processor. Each GPU of an AC922 has two
- * or three NVLinks to its processor (IBM Redpapers REDP-5472 and REDP-5494): more than the X-Bus.
- */
+ * or three NVLinks to its processor (IBM Redpapers REDP-5472 and REDP-5494): more than the
+ * X-Bus. */
 static const struct {
     const char *profile;
     int64_t bytes_per_s;

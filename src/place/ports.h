@@ -17,8 +17,8 @@ struct ath_place_ports {
 
 void ath_place_ports_free(struct ath_place_ports *ports);
 
-/* Returns whether RDMA can use the port: it has an RDMA device, and nothing says that it is down.
- */
+/* Returns whether RDMA can use the port: it has an RDMA device, and nothing says that it is
+ * down. */
 bool ath_place_can_use_rdma(const struct ath_nic *nic);
 
 /*

@@ -1,5 +1,5 @@
-/* Answering the questions of a control session: a table of questions, and the health of the server.
- */
+/* Answering the questions of a control session: a table of questions, and the health of the
+ * server. */
 #include "config.h"
 
 #include "runtime/control_answer_parts.h"

@@ -117,8 +117,8 @@ static enum ath_gpu_path_reason reason_of(const struct ath_server *server,
     return is_near ? ATH_GPU_PATH_REASON_NOT_ASKED : ATH_GPU_PATH_REASON_NOT_NEAR;
 }
 
-/* The path of the calls, which is that of the copies, too, if no further connections carry these.
- */
+/* The path of the calls, which is that of the copies, too, if no further connections carry
+ * these. */
 static void put_calls(const struct ath_session_board_entry *entry, enum ath_control_transport path,
                       struct ath_gpu_session_path_builder to)
 {

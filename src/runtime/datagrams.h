@@ -36,6 +36,6 @@ int ath_datagrams_open(struct ath_listener *listener, const struct ath_runtime_o
 /* Closes what the listening process has opened, in another process. */
 void ath_datagrams_close(struct ath_datagrams *datagrams);
 
-/* Takes a channel that the helper has handed over. Returns its descriptor, or -1 if there is none.
- */
+/* Takes a channel that the helper has handed over. Returns its descriptor, or -1 if there is
+ * none. */
 int ath_datagrams_take(int fd, struct ath_channel_origin *out);

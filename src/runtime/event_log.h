@@ -38,7 +38,6 @@ void ath_event_log(enum ath_event_level level, const char *event, ...) __attribu
 /* Writes later lines to another descriptor. Call it before other threads exist. */
 void ath_event_log_to(int fd);
 
-/* Sets the counter of dropped lines, for this process and those forked later. The counter lies
- * in memory that they share, so that any of them can report it. Call it before other threads exist.
- */
+/* Sets the counter of dropped lines, for this process and those forked later. The counter lies in
+ * memory that they share, so that any of them can report it. Call it before other threads exist. */
 void ath_event_log_count_in(_Atomic uint64_t *lines);

@@ -31,8 +31,8 @@ void ath_fd_passing_init(struct ath_fd_passing *passing);
  * gets none. */
 void ath_fd_passing_add(struct ath_fd_passing *passing, size_t slot);
 
-/* Closes the other end after the fork: the listener keeps the outer end, the session the inner end.
- */
+/* Closes the other end after the fork: the listener keeps the outer end, the session the inner
+ * end. */
 void ath_fd_passing_keep_outer(struct ath_fd_passing *passing);
 void ath_fd_passing_keep_inner(struct ath_fd_passing *passing);
 

@@ -158,8 +158,7 @@ static void raise_limit(unsigned int resource)
 
 /* Memory shared with programs and the output of kernels are files for the kernel, each exported
  * piece of memory is a descriptor, and sessions have no right to lock more memory or make more
- * threads than the limits.
- */
+ * threads than the limits. */
 void ath_listener_raise_limits(void)
 {
     signal(SIGXFSZ, SIG_IGN); /* shared memory counts as a file: EFBIG is enough */

@@ -64,8 +64,8 @@ struct ath_listener {
 /* Closes the sockets, and removes the unix socket's file. */
 void ath_listener_free(struct ath_listener *listener);
 
-/* Raises this process's limits of files, file sizes, locked memory and threads to their hard ones.
- */
+/* Raises this process's limits of files, file sizes, locked memory and threads to their hard
+ * ones. */
 void ath_listener_raise_limits(void);
 
 /* Blocks the signals that end or interrupt the process, and makes the descriptors of signals and

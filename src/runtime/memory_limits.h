@@ -1,5 +1,5 @@
-/* The most GPU memory that sessions may have: all together, and one from its first allocation on.
- */
+/* The most GPU memory that sessions may have: all together, and one from its first allocation
+ * on. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

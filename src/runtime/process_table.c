@@ -59,8 +59,8 @@ static bool may_leave(const struct ath_process *process)
     return process && ath_now_ms() - process->started_ms >= ATH_SESSION_BOARD_UNPROVEN_MS;
 }
 
-/* Returns whether a newcomer is refused although there is room, more often the less room there is.
- */
+/* Returns whether a newcomer is refused although there is room, more often the less room there
+ * is. */
 static bool is_dropped_early(const struct strangers *found, uint32_t random)
 {
     const size_t begin = ATH_SESSION_BOARD_UNPROVEN / 2;

@@ -1,6 +1,5 @@
 /* Running a command as the effective user of a process that may be root, and reading what it
- * prints.
- */
+ * prints. */
 #pragma once
 #include "base/err.h"
 #include "base/text.h"

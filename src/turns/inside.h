@@ -65,8 +65,7 @@ struct ath_turns_party {
     struct ath_turns_lags lags;
     int64_t lag, group_lag; /* the largest on any of its GPUs */
     struct ath_turns_budget budget;
-    /* Its share less its used time while it was active, in microseconds << ATH_TURNS_PART_SHIFT.
-     */
+    /* Its share less its used time while it was active, in microseconds << ATH_TURNS_PART_SHIFT. */
     int64_t balance;
     int64_t part; /* its share of its GPUs, 1 << ATH_TURNS_PART_SHIFT for all */
 };

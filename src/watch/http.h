@@ -21,8 +21,8 @@ struct ath_metrics_http {
 };
 
 /* Loads libmicrohttpd, and what `web` (or NULL) needs of it. Returns 0, or a negative errno with
- * err: "library-missing", "web-config-invalid" (a certificate that is none, a library without TLS).
- */
+ * err: "library-missing", "web-config-invalid" (a certificate that is none, a library without
+ * TLS). */
 int ath_metrics_http_load(const struct ath_metrics_web *web, struct ath_err *err);
 
 /* Answers the requests of a connection until its end; may run in several threads. The library is

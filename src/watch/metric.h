@@ -56,8 +56,8 @@ struct ath_throttle_reason {
 extern const struct ath_throttle_reason ath_throttle_reasons[];
 extern const size_t ath_throttle_reason_count;
 
-/* Returns whether the metrics of a scope are of the machine and have no labels "server" and "node".
- */
+/* Returns whether the metrics of a scope are of the machine and have no labels "server" and
+ * "node". */
 bool ath_metric_is_of_host(enum ath_metric_scope scope);
 
 /* The names of the labels that a metric may have beside "server" and "node", separated by ", ". */

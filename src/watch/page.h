@@ -20,8 +20,8 @@ struct ath_watch_device {
     const char *uuid, *pci;
 };
 
-/* The facts of a server that its page shows. Nothing is owned. Numbers are ATH_UNKNOWN if unknown.
- */
+/* The facts of a server that its page shows. Nothing is owned. Numbers are ATH_UNKNOWN if
+ * unknown. */
 struct ath_watch_server {
     const char *server; /* its name on a page of several servers */
     const char *node;   /* the id of its entry in the document */

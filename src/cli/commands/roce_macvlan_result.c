@@ -1,5 +1,5 @@
-/* The result of the command: the link as it is now, the next step, and names that may be mistyped.
- */
+/* The result of the command: the link as it is now, the next step, and names that may be
+ * mistyped. */
 #include "config.h"
 
 #include "cli/commands/roce_macvlan_work.h"

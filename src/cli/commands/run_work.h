@@ -45,6 +45,6 @@ int ath_run_prepare(struct ath_run_work *work, struct ath_err *err);
 int ath_run_find_driver(struct ath_run_work *work, struct ath_err *err);
 
 /* Asks each server for its health, in this process's environment, and warns about what the program
- * will miss. Returns 0, or the negative errno of the first server that does not answer, with err.
- */
+ * will miss. Returns 0, or the negative errno of the first server that does not answer, with
+ * err. */
 int ath_run_check_servers(struct ath_run_work *work, struct ath_err *err);

@@ -1,5 +1,5 @@
-/* Changes and ends that a start makes: shares of GPU memory, rows of identities, running programs.
- */
+/* Changes and ends that a start makes: shares of GPU memory, rows of identities, running
+ * programs. */
 #include "config.h"
 
 #include "base/alloc.h"

@@ -3,8 +3,8 @@
 #pragma once
 #include "cli/output/session.h"
 
-/* "session 3 (hold, unix:344) of NUMA0; NUMA1 does not say who uses it: ..."; the caller frees it.
- */
+/* "session 3 (hold, unix:344) of NUMA0; NUMA1 does not say who uses it: ..."; the caller frees
+ * it. */
 char *ath_ending_words(const struct ath_session_report *report);
 
 /* A heading, the table of sessions, and a line for each runtime that could not be asked. Prints

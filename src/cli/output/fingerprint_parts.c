@@ -7,8 +7,8 @@
 
 #include "base/unknown.h"
 
-/* With more pairs of GPUs, the peers of each GPU are left out, as `discover` leaves out the pairs.
- */
+/* With more pairs of GPUs, the peers of each GPU are left out, as `discover` leaves out the
+ * pairs. */
 enum { PAIRS_MANY = 10000 };
 
 bool ath_fingerprint_shows_peers(const struct ath_machine *machine)

@@ -51,8 +51,8 @@ void ath_roce_list_bound(const struct ath_roce_list *list, const char *device,
 const struct ath_document_card *ath_roce_list_use(const struct ath_roce_list *list,
                                                   const struct ath_nic *nic);
 
-/* Returns whether the parent of a macvlan is the port's link, or the bond that the link is part of.
- */
+/* Returns whether the parent of a macvlan is the port's link, or the bond that the link is part
+ * of. */
 bool ath_roce_list_carries(const struct ath_nic *nic, const struct ath_document_macvlan *macvlan);
 
 /* Returns whether the machine lacks a card, or an RDMA device, of the document. */

@@ -21,8 +21,8 @@ static const char *role_word(int role)
     return roles[role];
 }
 
-/* Returns whether data flows from the local end to the remote end. Clients send, except for "read".
- */
+/* Returns whether data flows from the local end to the remote end. Clients send, except for
+ * "read". */
 static bool goes_out(const struct ath_roce_test_report *report)
 {
     bool is_client = report->role != ATH_ROCE_TEST_SERVER;

@@ -30,8 +30,8 @@ void ath_session_report_free(struct ath_session_report *report);
 
 extern const struct ath_view ath_session_list_view; /* of a struct ath_session_report */
 
-/* For other views: the members of a group and of a session, and the sessions of groups as a table.
- */
+/* For other views: the members of a group and of a session, and the sessions of groups as a
+ * table. */
 extern const struct ath_field ath_session_group_fields[]; /* of a struct ath_session_group */
 extern const struct ath_field ath_session_fields[];       /* of a struct ath_runtime_session */
 extern const char *const ath_session_clocks[];            /* members that grow with time alone */

@@ -26,8 +26,8 @@ extern const struct ath_view ath_start_view; /* of a struct ath_start_report */
 /* Returns whether the start of any node failed. */
 bool ath_start_has_failed(const struct ath_start_results *results);
 
-/* The progress of all nodes. Initialize with ath_start_bar_begin(), free with ath_start_bar_free().
- */
+/* The progress of all nodes. Initialize with ath_start_bar_begin(), free with
+ * ath_start_bar_free(). */
 struct ath_start_bar {
     struct ath_bar bar;
     const struct ath_plan *plan;

@@ -207,8 +207,8 @@ void ath_start_plan_print_warning(const struct ath_style *style, FILE *out,
             &(struct ath_paragraph){ .prefix = "    ", .text = hint, .role = ATH_ROLE_DIM });
 }
 
-/* Returns words for the work of the start on a node; NULL if it is not known. The caller frees it.
- */
+/* Returns words for the work of the start on a node; NULL if it is not known. The caller frees
+ * it. */
 static char *foreseen_words(const struct ath_start_result *foreseen)
 {
     static const char *const words[ATH_START_OUTCOME_COUNT] = {

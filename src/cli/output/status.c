@@ -256,8 +256,8 @@ static const char *const titles[COLUMN_COUNT] = {
     [GPUS] = N_("GPUs"),       [SINCE] = N_("Since"),
 };
 
-/* The GPUs that the runtime serves if it answers, else those of the document. The caller frees it.
- */
+/* The GPUs that the runtime serves if it answers, else those of the document. The caller frees
+ * it. */
 static char *gpus_of(const struct ath_status_item *item)
 {
     const struct ath_session_group *service = item->service;

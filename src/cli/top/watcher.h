@@ -30,8 +30,8 @@ struct ath_top_command {
 /* Starts asking the servers, and leaves *reach empty. The caller ends it with ath_watcher_end(). */
 struct ath_watcher *ath_watcher_start(struct ath_reach *reach, int interval_ms);
 
-/* Ends the threads. One that waits for a server is left behind and ends by itself. NULL: nothing.
- */
+/* Ends the threads. One that waits for a server is left behind and ends by itself. NULL:
+ * nothing. */
 void ath_watcher_end(struct ath_watcher *watcher);
 
 /* Adds the servers to an empty model, in the watcher's order. */

@@ -20,8 +20,8 @@ struct ath_choices {
 
 void ath_choices_free(struct ath_choices *choices);
 
-/* Adds a copy of the texts. label NULL: the value itself. The pointer is valid until the next call.
- */
+/* Adds a copy of the texts. label NULL: the value itself. The pointer is valid until the next
+ * call. */
 struct ath_choice *ath_choices_add(struct ath_choices *choices, const char *value,
                                    const char *label, const char *detail);
 struct ath_choice *ath_choices_find(const struct ath_choices *choices, const char *value);

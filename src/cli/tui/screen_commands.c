@@ -1,5 +1,5 @@
-/* Screens whose rows run a command: a program with the runtimes' GPUs, the shared key, the image.
- */
+/* Screens whose rows run a command: a program with the runtimes' GPUs, the shared key, the
+ * image. */
 #include "config.h"
 
 #include <stdlib.h>

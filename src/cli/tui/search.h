@@ -1,5 +1,5 @@
-/* Searching the rows of a list or the lines of a text; the same for every screen. Private to tui.
- */
+/* Searching the rows of a list or the lines of a text; the same for every screen. Private to
+ * tui. */
 #pragma once
 #include "cli/tui/tui.h"
 

@@ -34,8 +34,8 @@ static void begin_watching(struct ath_tui *tui, struct ath_top_screen *screen,
     ath_screen_wake(tui->terminal, ath_watcher_fd(screen->watcher));
 }
 
-/* Looks for the runtimes that there are now. If there are any, all rates and histories begin again.
- */
+/* Looks for the runtimes that there are now. If there are any, all rates and histories begin
+ * again. */
 static void look_again(struct ath_tui *tui, struct ath_top_screen *screen)
 {
     ATH_AUTO(ath_reach) reach = { 0 };

@@ -32,8 +32,8 @@ struct ath_docker_request *ath_docker_container_kill(const char *container, cons
  * the error is "conflict". */
 struct ath_docker_request *ath_docker_container_remove(const char *container, bool force);
 
-/* Changes the memory limit of a container, which may run; swap stays forbidden. Answer: an object.
- */
+/* Changes the memory limit of a container, which may run; swap stays forbidden. Answer: an
+ * object. */
 struct ath_docker_request *ath_docker_container_limit(const char *container, int64_t memory_bytes);
 
 /* Answer: an object with memory_stats.usage. */

@@ -108,8 +108,8 @@ static int begin_frame(struct ath_docker_frames *frames, struct ath_err *err)
     return head[0] == STREAM_FAULT && !frames->left ? report_fault(frames, err) : 0;
 }
 
-/* Passes on a part of a frame's content; keeps it instead if the frame is an error of the daemon.
- */
+/* Passes on a part of a frame's content; keeps it instead if the frame is an error of the
+ * daemon. */
 static int take_content(struct ath_docker_frames *frames, const char *bytes, size_t length,
                         ath_docker_on_output *on_output, void *context, struct ath_err *err)
 {

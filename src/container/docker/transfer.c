@@ -85,8 +85,8 @@ static size_t keep_fault(struct ath_docker_transfer *transfer, const char *bytes
     return length;
 }
 
-/* Returns the error in a progress line: the daemon reports it long after HTTP 200. NULL for none.
- */
+/* Returns the error in a progress line: the daemon reports it long after HTTP 200. NULL for
+ * none. */
 static const char *fault_in(const json_t *line)
 {
     const char *words =

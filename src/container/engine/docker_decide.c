@@ -232,8 +232,8 @@ static int decide_pause(struct ath_docker_chain *chain, struct ath_err *err)
     return 0;
 }
 
-/* Returns why a running runtime, which matches, must be made again; or plans to change its limit.
- */
+/* Returns why a running runtime, which matches, must be made again; or plans to change its
+ * limit. */
 static const char *decide_limit(struct ath_docker_chain *chain)
 {
     int64_t present = ath_docker_memory_limit(chain->runtime);

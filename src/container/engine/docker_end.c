@@ -181,8 +181,8 @@ static int plan_networks(struct ath_engine *engine, struct ath_clean_steps *out,
     return status;
 }
 
-/* Removes the names that aitherion gave. An image with a foreign name keeps that name, and stays.
- */
+/* Removes the names that aitherion gave. An image with a foreign name keeps that name, and
+ * stays. */
 static int plan_images(struct ath_engine *engine, bool is_wanted, struct ath_clean_steps *out,
                        struct ath_err *err)
 {

@@ -52,8 +52,8 @@ static bool is_stuck(const struct ath_docker_chain *chain, const struct ath_err 
     if (!is_about_port(err))
         return strstr(err->message, "id already in use") != NULL;
     ath_auto_free char *owner = ath_node_port_owner(chain->node, &port);
-    /* Without a visible owner, "already allocated" means that Docker's own records have the port.
-     */
+    /* Without a visible owner, "already allocated" means that Docker's own records have the
+     * port. */
     bool is_own = owner ? ath_starts_with(owner, "docker-proxy ")
                         : strstr(err->message, "port is already allocated") != NULL;
     return is_own && !is_published(chain);

@@ -182,8 +182,8 @@ const char *ath_node_last_words(const struct ath_texts *log);
 const struct ath_node_status *ath_node_statuses_find(const struct ath_node_statuses *statuses,
                                                      int id);
 
-/* Returns -EPERM with err "not-permitted": the node belongs to another user. name: of its process.
- */
+/* Returns -EPERM with err "not-permitted": the node belongs to another user. name: of its
+ * process. */
 int ath_node_not_yours(const char *name, struct ath_err *err);
 
 /* Add the nodes of one engine, or of all; they change nothing. Return 0, or a negative errno with

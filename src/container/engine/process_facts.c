@@ -76,8 +76,8 @@ static char *status_value(const char *status, const char *name)
     return NULL;
 }
 
-/* Returns the word at an index of a line with blanks between words, or "" if the line is shorter.
- */
+/* Returns the word at an index of a line with blanks between words, or "" if the line is
+ * shorter. */
 static const char *word_at(const char *line, int index)
 {
     line += strspn(line, " ");

@@ -48,8 +48,8 @@ void ath_run_folder_set_memory(const char *folder, int id, const char *percent);
 void ath_run_folder_ids(const char *folder, int **out, size_t *out_count, bool *out_is_ours);
 
 /* Removes our files, and the folders that become empty: both folders of a node, or with ATH_UNKNOWN
- * the run folder itself. A missing folder is no failure. Returns 0, or a negative errno with err.
- */
+ * the run folder itself. A missing folder is no failure. Returns 0, or a negative errno with
+ * err. */
 int ath_run_folder_remove(const char *folder, int id, struct ath_err *err);
 
 /* Files of both engines in the run folder itself. */

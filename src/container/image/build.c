@@ -93,8 +93,7 @@ static char *merged(const char *path)
 }
 
 /* Returns the folder for libraries; "usr/lib" without glibc (musl looks there). The caller frees
- * it.
- */
+ * it. */
 static char *library_folder(const struct ath_closure *closure)
 {
     for (size_t i = 0; i < closure->count; i++)

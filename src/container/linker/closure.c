@@ -264,8 +264,8 @@ static int need(struct walk *walk, const char *name, int needer, struct ath_err 
     return look_for(walk, name, needer) ? 0 : missing(walk, name, needer, err);
 }
 
-/* Finds the first existing library of the list. Finding none is an error only if one is required.
- */
+/* Finds the first existing library of the list. Finding none is an error only if one is
+ * required. */
 static int need_late(struct walk *walk, const struct ath_elf_late *late, int needer,
                      struct ath_err *err)
 {

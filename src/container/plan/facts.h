@@ -67,6 +67,6 @@ const char *ath_plan_facts_address(const struct ath_plan_facts *facts, const cha
 const char *ath_plan_facts_verbs(const struct ath_plan_facts *facts, const char *rdma_device);
 int ath_plan_facts_minor(const struct ath_plan_facts *facts, const struct ath_pci *pci);
 
-/* Returns false only if the device nodes are known and this one ("/dev/nvidia0") is not among them.
- */
+/* Returns false only if the device nodes are known and this one ("/dev/nvidia0") is not among
+ * them. */
 bool ath_plan_facts_may_have(const struct ath_plan_facts *facts, const char *device);

@@ -138,8 +138,8 @@ static bool is_macvlan_address(const struct ath_plan_node *node, const char *add
 }
 
 /* An address of the document is the host's, which a container gets by a published port, or that of
- * the entry's macvlan. control: of the control connections, in the host; NULL: none is published.
- */
+ * the entry's macvlan. control: of the control connections, in the host; NULL: none is
+ * published. */
 static void add_metrics(const struct ath_document_numa *numa, bool is_published,
                         const char *control, struct ath_plan_node *node)
 {

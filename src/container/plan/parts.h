@@ -28,8 +28,8 @@ void ath_plan_add_rdma(const struct ath_plan_making *making, const struct ath_do
                        struct ath_plan_node *node);
 void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_node *node);
 
-/* Warns if the entries of a node together promise more memory than it has; all: the whole document.
- */
+/* Warns if the entries of a node together promise more memory than it has; all: the whole
+ * document. */
 void ath_plan_check_memory_sum(const struct ath_document *all, struct ath_plan_node *node);
 
 /* Returns whether ports of the node are published on the host. */

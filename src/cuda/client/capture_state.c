@@ -94,8 +94,8 @@ CUresult ath_cuda_by_hand_cuStreamEndCapture(CUstream stream, CUgraph *graph)
     return status;
 }
 
-/* Libraries ask about the same stream repeatedly. After the server was lost any stream is accepted.
- */
+/* Libraries ask about the same stream repeatedly. After the server was lost any stream is
+ * accepted. */
 static bool is_stream(CUstream stream)
 {
     static _Thread_local CUstream found;

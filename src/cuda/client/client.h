@@ -271,6 +271,5 @@ CUresult ath_cuda_refuse(enum ath_cuda_method method);
 uint64_t ath_cuda_forgotten(void);
 
 /* Returns whether the program received a handle as a CUkernel: a launch takes one in place of a
- * CUfunction.
- */
+ * CUfunction. */
 bool ath_cuda_is_kernel(const void *handle);

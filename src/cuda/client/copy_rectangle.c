@@ -248,8 +248,8 @@ static void fill_in_pitches(CUDA_MEMCPY3D_PEER *copy)
     copy->dstHeight = or_else(copy->dstHeight, copy->dstY + copy->Height);
 }
 
-/* Rows of the program's memory must not overlap. The driver cannot check what travels in messages.
- */
+/* Rows of the program's memory must not overlap. The driver cannot check what travels in
+ * messages. */
 static bool has_sane_rows(const CUDA_MEMCPY3D_PEER *copy)
 {
     bool is_one_row = copy->Height == 1 && copy->Depth == 1;

@@ -66,8 +66,8 @@ static const struct ath_cuda_symbol *look_up_symbol(const char *symbol, void **e
     return found;
 }
 
-/* Before CUDA 12 an unknown symbol is an error. Since then the status and the NULL pointer say it.
- */
+/* Before CUDA 12 an unknown symbol is an error. Since then the status and the NULL pointer say
+ * it. */
 CUresult ath_cuda_by_hand_cuGetProcAddress(const char *symbol, void **entry, int version,
                                            uint64_t flags)
 {

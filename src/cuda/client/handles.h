@@ -25,15 +25,15 @@ bool ath_cuda_handle_find(uint64_t handle, struct ath_cuda_handle_facts *out);
  * act on a record as soon as it learns of it. */
 void ath_cuda_handle_share(uint64_t handle);
 
-/* Removes a handle before the server gets the call, since the server may reuse its value at once.
- */
+/* Removes a handle before the server gets the call, since the server may reuse its value at
+ * once. */
 void ath_cuda_handle_remove(uint64_t handle);
 
 /* Removes the handles of a context that ended. */
 void ath_cuda_handles_end(CUcontext context);
 
-/* Counts changes: a result of ath_cuda_handle_find() holds as long as this number stays the same.
- */
+/* Counts changes: a result of ath_cuda_handle_find() holds as long as this number stays the
+ * same. */
 uint64_t ath_cuda_handles_age(void);
 
 void ath_cuda_handles_clear(void);

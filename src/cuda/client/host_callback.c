@@ -299,8 +299,8 @@ CUresult ath_cuda_by_hand_cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_N
     return ath_cuda_end(&exchange, status);
 }
 
-/* The node's old function stays registered: an executable graph made of the node may still run it.
- */
+/* The node's old function stays registered: an executable graph made of the node may still run
+ * it. */
 CUresult ath_cuda_by_hand_cuGraphHostNodeSetParams(CUgraphNode node,
                                                    const CUDA_HOST_NODE_PARAMS *params)
 {

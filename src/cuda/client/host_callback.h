@@ -1,5 +1,5 @@
-/* Host functions: functions of the program that the driver calls in a stream's order. Any thread.
- */
+/* Host functions: functions of the program that the driver calls in a stream's order. Any
+ * thread. */
 #pragma once
 #include <stdbool.h>
 

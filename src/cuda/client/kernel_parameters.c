@@ -28,8 +28,8 @@ static CUresult pack_bytes(const void *bytes, size_t length, struct ath_cuda_pac
     return CUDA_SUCCESS;
 }
 
-/* Reads the list `extra`, up to its end mark: the address of the packed parameters, and their size.
- */
+/* Reads the list `extra`, up to its end mark: the address of the packed parameters, and their
+ * size. */
 static CUresult pack_extra(void **extra, struct ath_cuda_packed *out)
 {
     const void *bytes = NULL;

@@ -39,8 +39,8 @@ static CUresult ask_block_size(int *min_grid_size, int *block_size, CUfunction f
 
 enum { CANDIDATES_MAX = 64 }; /* of 32 threads or more: a block has at most 1024 */
 
-/* The range of the search: whole warps, up to the limits of the device, the kernel and the caller.
- */
+/* The range of the search: whole warps, up to the limits of the device, the kernel and the
+ * caller. */
 struct search {
     CUdevice device;
     int warp, threads_max, processors;

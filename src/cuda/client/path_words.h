@@ -1,5 +1,5 @@
-/* The words of `aitherion run -v` about the paths of a session: which carries what, and its cost.
- */
+/* The words of `aitherion run -v` about the paths of a session: which carries what, and its
+ * cost. */
 #pragma once
 #include "cuda/client/client.h"
 #include "remote/session/session.h"

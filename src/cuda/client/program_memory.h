@@ -7,8 +7,7 @@
 #include "proto/cuda-methods.h"
 
 /* Returns whether these bytes are the program's memory, and the server cannot reach them by their
- * address.
- */
+ * address. */
 bool ath_cuda_is_program_memory(CUdeviceptr address, size_t bytes);
 
 /* Checks that a call may be made and that the thread has a current context. Calls check this before

@@ -31,6 +31,6 @@ struct ath_cuda_thread_answer {
 bool ath_cuda_thread_cache_find(struct ath_cuda_thread_answer *memo);
 void ath_cuda_thread_cache_add(const struct ath_cuda_thread_answer *memo);
 
-/* Makes all stored answers stale in every thread, also answers to questions that were asked before.
- */
+/* Makes all stored answers stale in every thread, also answers to questions that were asked
+ * before. */
 void ath_cuda_thread_cache_forget(void);

@@ -1,5 +1,5 @@
-/* Opens the session at the node's runtime, asks and tells, and handles fork and the runtime's end.
- */
+/* Opens the session at the node's runtime, asks and tells, and handles fork and the runtime's
+ * end. */
 #include "config.h"
 
 #include "cuda/local/connection.h"
@@ -230,8 +230,8 @@ static void *watch(void *argument)
     return NULL;
 }
 
-/* Its thread takes no signal of the program's. Without it the loss is noticed by the next question.
- */
+/* Its thread takes no signal of the program's. Without it the loss is noticed by the next
+ * question. */
 static void begin_watch(void)
 {
     pthread_t thread;

@@ -11,8 +11,7 @@
 enum { ATH_CALL_MAX = 80 * 1024 * 1024 }; /* bytes of a frame */
 
 /* Returns whether moving so many bytes takes so long that another thread is worth waking for the
- * next call.
- */
+ * next call. */
 bool ath_call_is_large(size_t bytes);
 
 /* A thread that serves calls, with its memory. */

@@ -110,8 +110,8 @@ static size_t pass_same(const struct ath_cuda_region *region, size_t at)
 }
 
 /* Returns the change of a part of a region, and updates the region's copy. The GPU may still be
- * writing, so a copy of the part is sent, not the region itself. Returns NULL if memory runs out.
- */
+ * writing, so a copy of the part is sent, not the region itself. Returns NULL if memory runs
+ * out. */
 static struct change *take_over(struct ath_cuda_side *side, struct ath_cuda_region *region,
                                 size_t first, size_t length)
 {

@@ -49,15 +49,15 @@ void ath_cuda_object_note_primary(struct ath_cuda_object_table *table, uint64_t 
 int ath_cuda_object_primary_device(struct ath_cuda_object_table *table, uint64_t context);
 
 /* Returns the object's serial number, which no later object of the same handle has; 0: there is no
- * such object. A kernel is a function as well. *own becomes the driver's handle; own may be NULL.
- */
+ * such object. A kernel is a function as well. *own becomes the driver's handle; own may be
+ * NULL. */
 uint64_t ath_cuda_object_serial(struct ath_cuda_object_table *table,
                                 struct ath_cuda_object_name name, uint64_t *own);
 
 /* Gives a noted object a promised handle; a promised handle that was another object's of this kind
  * becomes this one's. promised 0: looks up. Returns the handle by which the client has the object:
- * the promised one, or the driver's if there is no memory or the object has another promised one.
- */
+ * the promised one, or the driver's if there is no memory or the object has another promised
+ * one. */
 uint64_t ath_cuda_object_promise(struct ath_cuda_object_table *table,
                                  struct ath_cuda_object_name name, uint64_t promised);
 

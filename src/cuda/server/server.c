@@ -297,8 +297,8 @@ int ath_cuda_serve(struct ath_cuda_worker *worker, const uint8_t *message, size_
     }
     ath_cuda_side_free(&served.side);
     bool is_asked = ath_cuda_wire_call_is_asked(served.call);
-    /* The program makes no call that overtakes: its thread for host functions does, and would end.
-     */
+    /* The program makes no call that overtakes: its thread for host functions does, and would
+     * end. */
     bool waits = dispatch && ath_cuda_methods[method].waits && !ath_cuda_methods[method].overtakes;
     CUresult status = settle(worker->session, method, is_asked, waits, served.status);
     if (answer->status) { /* its results were too much */

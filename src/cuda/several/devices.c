@@ -1,5 +1,5 @@
-/* One list of devices: the first server's, then the second's. And calls that concern all servers.
- */
+/* One list of devices: the first server's, then the second's. And calls that concern all
+ * servers. */
 #include "config.h"
 
 #include <pthread.h>

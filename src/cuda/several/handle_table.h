@@ -18,6 +18,6 @@ void ath_several_handle_add(struct ath_several_handle *object, enum ath_several_
 /* Returns whether an object of this kind is at an address. */
 bool ath_several_handle_is(const void *address, enum ath_several_kind kind);
 
-/* Removes an object. Returns false if there is none, for example because another thread removed it.
- */
+/* Removes an object. Returns false if there is none, for example because another thread removed
+ * it. */
 bool ath_several_handle_take(const void *address, enum ath_several_kind kind);

@@ -78,8 +78,8 @@ static void *object_of(uint64_t handle)
     return (void *)(uintptr_t)(handle & ~((uint64_t)OF_ALL << ATH_INSTANCE_SHIFT));
 }
 
-/* Returns CUDA_ERROR_INVALID_HANDLE for an unloaded object. *out is NULL for a server's own handle.
- */
+/* Returns CUDA_ERROR_INVALID_HANDLE for an unloaded object. *out is NULL for a server's own
+ * handle. */
 static CUresult find_object(uint64_t handle, enum ath_several_kind kind, void **out)
 {
     *out = NULL;

@@ -171,8 +171,8 @@ void ath_turn_contexts_ended_primary(CUdevice device)
 
 /* ---- places ---- */
 
-/* Finds the green context of a stream, or of the current context. Returns false if there is none.
- */
+/* Finds the green context of a stream, or of the current context. Returns false if there is
+ * none. */
 static bool find_green_place(CUstream stream, CUcontext current, struct ath_turn_place *out)
 {
     CUgreenCtx green = NULL;

@@ -148,8 +148,8 @@ static CUcontext primary_of(CUdevice device)
 }
 
 /* Records the event of an entry, which is made if there is none. An event for a green context's
- * work is the primary context's: it stays when the green one ends. Returns whether it is recorded.
- */
+ * work is the primary context's: it stays when the green one ends. Returns whether it is
+ * recorded. */
 static bool record(struct used *one)
 {
     bool is_pushed = push(one->place.green ? primary_of(one->place.device) : one->place.context);

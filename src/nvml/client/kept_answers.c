@@ -101,8 +101,8 @@ static void keep(const struct key *key, struct ath_nvml_answer answer)
     all.count++;
 }
 
-/* Keeps a copy of the frame. Returns the answers in the copy, or an empty list if memory runs out.
- */
+/* Keeps a copy of the frame. Returns the answers in the copy, or an empty list if memory runs
+ * out. */
 static struct ath_wire_list keep_frame(const struct ath_frame *frame)
 {
     struct ath_control_message message;

@@ -31,8 +31,8 @@ static void served_free(struct served *served)
 
 /* ---- handles ---- */
 
-/* Returns the number on the wire for a pointer of the library; 0 for NULL, or if memory runs out.
- */
+/* Returns the number on the wire for a pointer of the library; 0 for NULL, or if memory runs
+ * out. */
 static uint64_t wire_of(struct ath_nvml_server *nvml, uint8_t kind, void *pointer)
 {
     size_t place = 0;

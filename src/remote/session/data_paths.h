@@ -28,8 +28,7 @@ struct ath_data_path {
 size_t ath_data_paths_find(const char *addresses, bool is_near,
                            struct ath_data_path out[ATH_DATA_PATHS_MAX]);
 
-/* Begins a TCP connection by a path. Returns a socket that does not block, or a negative errno.
- */
+/* Begins a TCP connection by a path. Returns a socket that does not block, or a negative errno. */
 int ath_data_path_connect(const struct ath_data_path *path);
 
 /* The same for datagrams: a socket that is bound as the path wants. */

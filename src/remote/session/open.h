@@ -40,8 +40,8 @@
  * ath_servers_read(). */
 int ath_client_servers(struct ath_servers *out, struct ath_err *err);
 
-/* The same of the runtime that AITHERION_LOCAL names: the program has the GPUs in its own process.
- */
+/* The same of the runtime that AITHERION_LOCAL names: the program has the GPUs in its own
+ * process. */
 int ath_client_local_server(struct ath_servers *out, struct ath_err *err);
 
 /*
@@ -79,8 +79,8 @@ void ath_client_complain(const struct ath_err *err);
 /* The value of a variable; NULL if it is not set or empty. */
 const char *ath_client_variable(const char *name);
 
-/* Returns whether messages say why a call is refused: at level debug, or with AITHERION_CUDA_LOG.
- */
+/* Returns whether messages say why a call is refused: at level debug, or with
+ * AITHERION_CUDA_LOG. */
 bool ath_client_logs_calls(void);
 
 /* Returns whether AITHERION_DISABLE says that there is no GPU. */

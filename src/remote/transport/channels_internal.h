@@ -1,5 +1,4 @@
-/* Shared by channels.c (the table of channels), channels_write.c and channels_read.c (frames).
- */
+/* Shared by channels.c (the table of channels), channels_write.c and channels_read.c (frames). */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -57,8 +56,8 @@ struct ath_channel_verdict {
 /* Fills used with the channels that a frame is written by, and returns their generations. */
 uint64_t ath_channel_frame_choose(struct ath_channel_frame *frame);
 
-/* The same for the generations that the peer has named. A connection that is not here stays NULL.
- */
+/* The same for the generations that the peer has named. A connection that is not here stays
+ * NULL. */
 void ath_channel_frame_take(struct ath_channel_frame *frame, uint64_t generations);
 
 /* Ends the use of channels: those of these bits. */

@@ -245,8 +245,8 @@ static int listen_unix(const struct ath_endpoint *endpoint, unsigned int mode, i
     if (status)
         return status;
     ath_auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* The file gets these rights less the umask, so that no other user can connect before chmod().
-     */
+    /* The file gets these rights less the umask, so that no other user can connect before
+     * chmod(). */
     if (fd < 0 || fchmod(fd, mode) || bind(fd, (const struct sockaddr *)&address, sizeof address))
         return report_bind(endpoint, -errno, err);
     if (chmod(endpoint->host, mode) || listen(fd, SOMAXCONN))

@@ -32,8 +32,8 @@ static const char *const refused[] = {
     "pidfd_getfd",
     "pidfd_send_signal",
     /* They would map more of the file behind a mapping, with its rights: the rest of the board
-     * behind the session's own entry (session_board.h). realloc() copies if it may not move pages.
-     */
+     * behind the session's own entry (session_board.h). realloc() copies if it may not move
+     * pages. */
     "mremap",
     "remap_file_pages",
     /* file systems and namespaces */

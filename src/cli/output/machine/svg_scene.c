@@ -116,8 +116,8 @@ int ath_scene_arc_height(const struct ath_scene *scene, size_t a, size_t b)
     return 14 + ARC_STEP * (int)span;
 }
 
-/* --- text of a device's box --------------------------------------------------------------------
- */
+/* --- text of a device's box
+ * -------------------------------------------------------------------- */
 
 static bool are_links_drawn(const struct ath_scene *scene, size_t index)
 {
@@ -387,8 +387,8 @@ bool ath_scene_is_framed(const struct ath_scene *scene, size_t nic)
     return scene->machine->nics[nic].card && ath_outline_card(scene->outline, nic, NULL) > 1;
 }
 
-/* --- the scene ---------------------------------------------------------------------------------
- */
+/* --- the scene
+ * --------------------------------------------------------------------------------- */
 
 void ath_scene_make(const struct ath_outline *outline, const struct ath_marks *marks,
                     struct ath_scene *out)

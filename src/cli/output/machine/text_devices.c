@@ -298,8 +298,8 @@ static void print_nic(const struct branch *branch, size_t index)
     }
 }
 
-/* --- the devices of a node ---------------------------------------------------------------------
- */
+/* --- the devices of a node
+ * --------------------------------------------------------------------- */
 
 static size_t shown_nics(const struct ath_machine *machine, const struct ath_group *group)
 {
