@@ -96,6 +96,7 @@ UNIT_TESTS = \
 	tests/unit/test_top \
 	tests/unit/test_tls \
 	tests/unit/test_topology_xml \
+	tests/unit/test_trial \
 	tests/unit/test_turns \
 	tests/unit/test_turn_gate \
 	tests/unit/test_udp \
@@ -128,6 +129,9 @@ tests_unit_test_roce_edit_SOURCES = tests/unit/test_roce_edit.c tests/unit/docum
 tests_unit_test_save_SOURCES = tests/unit/test_save.c tests/unit/documents.h
 tests_unit_test_schema_SOURCES = tests/unit/test_schema.c tests/unit/documents.h
 
+# The sandbox and the driver's library are the test's own.
+tests_unit_test_trial_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic -Wl,--wrap=ath_sandbox_enter -Wl,--wrap=ath_driver_library_open
+
 # Files of the dynamic linker, made.
 tests_unit_test_closure_SOURCES = tests/unit/test_closure.c tests/unit/made_cache.h tests/unit/made_elf.h
 tests_unit_test_elf_SOURCES = tests/unit/test_elf.c tests/unit/made_elf.h
@@ -144,7 +148,7 @@ tests_unit_test_instance_SOURCES = tests/unit/test_instance.c src/cuda/client/in
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 $(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_instance_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
-	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
+	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_trial_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
 
 # The unit tests alone, without the programs and libraries that other tests need.

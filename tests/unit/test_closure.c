@@ -255,10 +255,12 @@ TEST(leaves_the_driver_to_the_host)
     struct ath_err err;
 
     put_program((struct made_elf){ .needed = { "libcuda.so.1", "liba.so" } });
-    put("lib/liba.so", (struct made_elf){ .needed = { "libcuda.so.1", "libnvidia-ml.so.1" } });
+    put("lib/liba.so",
+        (struct made_elf){ .needed = { "libcuda.so.1", "libnvidia-ml.so.1", "libb.so" } });
+    put("lib/libb.so", (struct made_elf){ .needed = { "libnvidia-ml.so.1", "libcuda.so.1" } });
     put("lib/libcuda.so.1", (struct made_elf){ .needed = { "libdriver.so" } });
     ck_assert_int_eq(find_late(NULL, 0, &closure, &err), 0);
-    ck_assert_uint_eq(closure.count, 3);
+    ck_assert_uint_eq(closure.count, 4);
     ck_assert_uint_eq(closure.from_host.count, 2);
     ck_assert_str_eq(closure.from_host.items[0], "libcuda.so.1");
     ck_assert_str_eq(closure.from_host.items[1], "libnvidia-ml.so.1");

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/unknown.h"
 #include "cluster/estimate.h"
+#include "cluster/export/export.h"
 #include "cluster/hostlist.h"
 #include "cluster/made.h"
 #include "cluster/place.h"
@@ -590,4 +591,36 @@ TEST(wrong_topology_conf_is_refused)
         ck_assert_msg(!strncmp(err.message, rows[i][1], strlen(rows[i][1])), "%s", err.message);
         ath_cluster_free(&cluster);
     }
+}
+
+/* ---- exports ---- */
+
+/* The API takes 128 devices in a slice. */
+TEST(a_slice_holds_so_many_devices)
+{
+    const struct ath_export_request request = { .cluster = &cluster };
+    ATH_AUTO(ath_export) export = { 0 };
+    struct ath_err err = { 0 };
+
+    add_node("n1", ATH_CLUSTER_NONE, 128, 0, 0, ATH_UNKNOWN, ATH_UNKNOWN);
+    ck_assert_msg(!ath_export_resourceslice(&request, &export, &err), "%s", err.message);
+    const json_t *spec = json_object_get(export.files[0].value, "spec");
+    ck_assert_uint_eq(json_array_size(json_object_get(spec, "devices")), 128);
+    add_node("n2", ATH_CLUSTER_NONE, 129, 0, 0, ATH_UNKNOWN, ATH_UNKNOWN);
+    ck_assert_int_eq(ath_export_resourceslice(&request, &export, &err), -E2BIG);
+    ck_assert_ptr_nonnull(strstr(err.message, "'n2' has 129 GPUs"));
+}
+
+/* Kubernetes takes 63 characters, the last of which is a letter or a digit. */
+TEST(labels_are_cut)
+{
+    static const char most[] = "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabc";
+    ath_auto_free char *one = ath_xasprintf("%sd", most), *other = ath_xasprintf("%.62s.d", most);
+    ath_auto_free char *whole = ath_export_label(most), *cut = ath_export_label(one);
+    ath_auto_free char *shorter = ath_export_label(other), *plain = ath_export_label("-A (b)_");
+
+    ck_assert_str_eq(whole, most);
+    ck_assert_str_eq(cut, most);
+    ck_assert_uint_eq(strlen(shorter), 62);
+    ck_assert_str_eq(plain, "A--b");
 }

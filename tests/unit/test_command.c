@@ -207,14 +207,19 @@ TEST(every_command_is_described)
     check_command(&ath_command_root);
 }
 
-static char *wrapped(const char *text, int indent, int width)
+static char *wrapped_at(const char *text, int column, int indent, int width)
 {
     char *out = NULL;
     size_t length;
     FILE *memory = open_memstream(&out, &length);
-    ath_wrap(memory, text, 0, indent, width);
+    ath_wrap(memory, text, column, indent, width);
     fclose(memory);
     return out;
+}
+
+static char *wrapped(const char *text, int indent, int width)
+{
+    return wrapped_at(text, 0, indent, width);
 }
 
 TEST(text_is_broken_at_blanks)
@@ -226,6 +231,25 @@ TEST(text_is_broken_at_blanks)
     ck_assert_str_eq(chinese, "one\n中文\n中文\n");
     ath_auto_free char *brackets = wrapped("中文（one）中文（中", 0, 7);
     ck_assert_str_eq(brackets, "中文\n（one）\n中文\n（中\n");
+}
+
+/* Each line is filled to the last column, wherever it begins. */
+TEST(lines_are_as_wide_as_they_may_be)
+{
+    static const struct {
+        int column, indent;
+        const char *lines;
+    } rows[] = {
+        { 0, 4, "one two b\n    six b\n    c\n" },
+        { 4, 0, "one\ntwo b six\nb c\n" },
+        { 2, 2, "one two\n  b six b\n  c\n" },
+        { 1, 2, "one two\n  b six b\n  c\n" },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        ath_auto_free char *text =
+            wrapped_at("one two b six b c", rows[i].column, rows[i].indent, 9);
+        ck_assert_str_eq(text, rows[i].lines);
+    }
 }
 
 TEST(suggested_commands_get_the_options_of_the_run)

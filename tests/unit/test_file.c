@@ -70,6 +70,34 @@ TEST(saves_and_reads)
     ck_assert_int_ne(access(left, F_OK), 0);
 }
 
+/* Gives one byte, and notes the mode of the file that it goes to. */
+static ssize_t next_byte(void *context, char *buffer, size_t size, struct ath_err *ignored)
+{
+    mode_t *mode = context;
+    ath_auto_free char *new_path = path_of(".a.key.new");
+    struct stat status;
+
+    (void)size, (void)ignored;
+    if (*mode)
+        return 0;
+    ck_assert_int_eq(stat(new_path, &status), 0);
+    *mode = status.st_mode & 07777;
+    *buffer = 'x';
+    return 1;
+}
+
+/* A key must not be readable for others until its file has the old one's mode. */
+TEST(others_cannot_read_a_file_while_it_is_written)
+{
+    ath_auto_free char *path = path_of("a.key");
+    mode_t mode = 0, mask = umask(0);
+
+    ck_assert_int_eq(ath_file_save_stream(path, next_byte, &mode, &err), 0);
+    umask(mask);
+    ck_assert_uint_eq(mode, 0600);
+    expect_file(path, "x");
+}
+
 /* The calls of a save, in order. The two functions below replace those of the C library. */
 static char asked[512];
 static bool is_watched;

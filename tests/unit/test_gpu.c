@@ -397,6 +397,16 @@ TEST(takes_no_missing_cpus_if_two_nodes_have_none)
     expect_offline_cpus("");
 }
 
+/* The same, if the other one comes first, and the one with the bridge last. */
+TEST(takes_no_missing_cpus_if_an_earlier_node_has_none)
+{
+    tree_node(&tree, 4, "", "1000");
+    put_offline_socket("0-63", "0-63\n");
+    tree_put(&tree, "Node: 255\nStatus: online\n",
+             "proc/driver/nvidia/gpus/0004:04:00.0/numa_status");
+    expect_offline_cpus("");
+}
+
 TEST(takes_no_missing_cpus_if_they_may_be_threads_of_other_cores)
 {
     put_offline_socket("0,4,8,12", "0,4,8,12\n");

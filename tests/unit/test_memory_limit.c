@@ -32,6 +32,7 @@ TEST(reads_sizes_parts_and_none)
         { "0.1%", 0, 1 },
         { "100%", 0, 1000 },
         { "none", 0, ATH_UNKNOWN },
+        { "0000000000000000000000000000005%", 0, 50 }, /* 31 digits, the most */
     };
     setlocale(LC_ALL, ""); /* a comma in numbers changes nothing */
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
@@ -63,7 +64,7 @@ TEST(refuses_what_is_no_limit)
         "5 %",
         "4G%",
         "9223372036854775808",
-        "00000000000000000000000000000000000005%",
+        "00000000000000000000000000000005%", /* 32 digits, one too many */
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         int status;

@@ -890,6 +890,10 @@ static char *commas_of(const struct ath_texts *texts)
 #define TWO "    data_iface: [eth1, eth2]\n"
 #define SIX_MACVLAN                                                                                \
     "roce:\n  macvlans:\n    - { name: mv0, parent: eth1, numa: 0, address: \"fd00::5/64\" }\n"
+#define MACVLANS                                                                                   \
+    BARE_MACVLAN                                                                                   \
+    "    - { name: mv1, parent: eth1, numa: 0, address: 192.168.1.2/24 }\n"                        \
+    "    - { name: mv2, parent: eth1, numa: 0, address: 192.168.1.3/24 }\n"
 #define BARE_MACVLAN "roce:\n  macvlans:\n    - { name: mv0, parent: eth1, numa: 0 }\n"
 
 /* The addresses at which a runtime listens for large copies, and those that programs get. */
@@ -923,6 +927,10 @@ static const struct {
     { "", ONE, SIX_MACVLAN, true, false, "[fd00::5]:5555", "[fd00::5]:5555", "", false },
     { "", "    data_iface: mv0\n", BARE_MACVLAN, false, true, "", "", "", true },
     { "", ONE, BARE_MACVLAN, false, true, "0.0.0.0:5555", "10.0.1.12:5555", "10.0.1.12", false },
+    /* The first macvlan that has an address counts, unless one is named. */
+    { "", ONE, MACVLANS, false, true, "0.0.0.0:5555", "192.168.1.2:5555", "", false },
+    { "", "    data_iface: mv2\n", MACVLANS, false, true, "0.0.0.0:5555", "192.168.1.3:5555", "",
+      false },
 };
 
 LOOP_TEST(listens_for_large_copies, 0, ATH_COUNT(data_cases))

@@ -402,9 +402,12 @@ TEST(shared_cpus_are_noted)
     ATH_AUTO(ath_document) document = { 0 };
     add_cpu_node(&machine, 0, 0, 7);
     add_cpu_node(&machine, 1, 4, 11);
+    add_cpu_node(&machine, 2, 6, 15);
     ath_machine_finish(&machine);
     ath_auto_free char *text = propose(&machine, &document);
     ck_assert_ptr_nonnull(strstr(text, "# NUMA1: it shares CPUs 4-7 with NUMA0."));
+    ck_assert_ptr_nonnull(strstr(text, "# NUMA2: it shares CPUs 6-7 with NUMA0."));
+    ck_assert_ptr_null(strstr(text, "with NUMA1.")); /* one line for each entry */
 }
 
 static void add_distance(struct ath_numa_node *node, int to, int value)

@@ -613,8 +613,8 @@ TEST(excludes_no_party_without_gpus)
 
 /* Holders that are late, gone or taken over. */
 
-/* Claims of the first two parties without a program. */
-static void claim_alike(void)
+/* Claims of the first parties without a program. */
+static void claim_alike(size_t count)
 {
     const struct ath_turns_claim claim = {
         .devices = 1,
@@ -623,14 +623,29 @@ static void claim_alike(void)
         .most_percent = 100,
         .group_most_percent = 100,
     };
-    ath_turns_claim(world.turns, 0, &claim, 0);
-    ath_turns_claim(world.turns, 1, &claim, 0);
+    for (size_t i = 0; i < count; i++)
+        ath_turns_claim(world.turns, i, &claim, 0);
+}
+
+/* A wish is as old as its first notice, however often the arbiter repeats it. */
+TEST(gives_equals_their_turns_in_the_order_of_their_wishes)
+{
+    claim_alike(3);
+    ath_turns_want(world.turns, 0, 0);
+    ath_turns_decide(world.turns, 0);
+    ath_turns_want(world.turns, 2, 10);
+    ath_turns_want(world.turns, 1, 20);
+    ath_turns_want(world.turns, 2, 30);
+    ath_turns_give_back(world.turns, 0, ath_turns_state(world.turns, 0).number, false, 40);
+    ath_turns_decide(world.turns, 40);
+    ck_assert(ath_turns_state(world.turns, 2).is_given);
+    ck_assert(!ath_turns_state(world.turns, 1).is_given);
 }
 
 /* Its work may wait for a call of its own, which needs a turn. */
 TEST(gives_an_overdue_party_its_next_turn)
 {
-    claim_alike();
+    claim_alike(2);
     ath_turns_want(world.turns, 0, 0);
     ath_turns_decide(world.turns, 0);
     const uint32_t number = ath_turns_state(world.turns, 0).number;
@@ -687,7 +702,7 @@ TEST(gives_a_late_party_its_next_turn_beyond_its_cap)
 /* Work that may wait for others does not exclude them, and is charged until it is over. */
 TEST(charges_for_work_that_lets_others_go_on)
 {
-    claim_alike();
+    claim_alike(2);
     ath_turns_want(world.turns, 0, 0);
     ath_turns_decide(world.turns, 0);
     const uint32_t number = ath_turns_state(world.turns, 0).number;
