@@ -129,7 +129,8 @@ class Programs(Case):
                               for one in value["ends"]], [(0, None, ["cuda_steps"])])
             text = self.ok(*words, "--dry-run").stdout
             self.assertRegex(text, r"(?m)^Running programs that would end:\n.*\nNUMA0 +\d+ +cuda_steps ")
-        self.assertEqual(self.data("stop", "1", "--dry-run")["ends"], [])
+        for command in ("stop", "clean"):
+            self.assertEqual(self.data(command, "1", "--dry-run")["ends"], [])
         plan = self.data("start", "--dry-run")["nodes"]
         self.assertEqual([(node["outcome"], node["reason"]) for node in plan],
                          [("restarted", "its settings have changed"), ("same", None)])

@@ -381,6 +381,47 @@ static void changed(void)
     ok(cuGraphDestroy(graph));
 }
 
+/* Writes seven numbers that all differ, and none of which is 0 or 1. */
+static void number_sizes(CUDA_KERNEL_NODE_PARAMS *params, unsigned int first)
+{
+    unsigned int *const sizes[] = { &params->gridDimX,      &params->gridDimY,  &params->gridDimZ,
+                                    &params->blockDimX,     &params->blockDimY, &params->blockDimZ,
+                                    &params->sharedMemBytes };
+    for (unsigned int i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        *sizes[i] = first + i;
+}
+
+static void has_sizes(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *given)
+{
+    CUDA_KERNEL_NODE_PARAMS got;
+    ok(cuGraphKernelNodeGetParams_v2(node, &got));
+    same(got.gridDimX, given->gridDimX);
+    same(got.gridDimY, given->gridDimY);
+    same(got.gridDimZ, given->gridDimZ);
+    same(got.blockDimX, given->blockDimX);
+    same(got.blockDimY, given->blockDimY);
+    same(got.blockDimZ, given->blockDimZ);
+    same(got.sharedMemBytes, given->sharedMemBytes);
+}
+
+static void node_sizes(void)
+{
+    CUgraph graph;
+    CUgraphNode node;
+    float v = 6;
+    int n = N;
+    CUDA_KERNEL_NODE_PARAMS params;
+    fill_params(&params, (void *[]){ &a, &v, &n });
+    number_sizes(&params, 2);
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+    has_sizes(node, &params);
+    number_sizes(&params, 3);
+    ok(cuGraphKernelNodeSetParams_v2(node, &params));
+    has_sizes(node, &params);
+    ok(cuGraphDestroy(graph));
+}
+
 /* As torch does for a graph that was captured again. */
 static void updated(void)
 {
@@ -1080,6 +1121,7 @@ static const struct test tests[] = {
     { "a wait for the context breaks the capture", waited_for_beside, 0 },
     { "a graph is made by hand", by_hand, 0 },
     { "an executable graph is changed", changed, 0 },
+    { "a node keeps the sizes of its launch", node_sizes, 0 },
     { "an executable graph is updated", updated, 0 },
     { "a graph is part of another", child, 0 },
     { "a graph is cloned", cloned, 0 },

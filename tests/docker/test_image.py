@@ -160,6 +160,12 @@ class Replaced(ImageCase):
         self.assertEqual(listed[first["id"]], [])
         self.assertIn("(no name)", self.ok("image", "list").stdout)
 
+    def test_keeps_the_old_image_under_another_name(self):
+        first = self.json("image", "build")
+        self.steps("ask", "POST", f"/images/{first['id']}/tag?repo=kept&tag=1", "nothing")
+        self.json("image", "build", "--runtime", self.changed())
+        self.assertEqual(self.steps("image-inspect", "kept:1")[-1]["id"], first["id"])
+
     def test_foreign_image_loses_only_its_name(self):
         archive = os.path.join(harness.scratch(), "foreign.tar")
         engine.make_image(archive, NAME, labels={"whose": "somebody's"})

@@ -755,6 +755,47 @@ TEST(nodes_that_have_nothing_take_one_line)
     check_lacks(dot, "NUMA node 2\"");
 }
 
+static void add_distance(struct ath_machine *machine, size_t from, int to, int value)
+{
+    struct ath_numa_node *node = &machine->nodes[from];
+    *(struct ath_distance *)ath_push(&node->distances, &node->distance_count,
+                                     sizeof *node->distances) = (struct ath_distance){ to, value };
+}
+
+/* The way back may be longer, and a value of three digits makes all columns wider. */
+static void make_uneven(struct ath_machine *machine, int back)
+{
+    add_plain_node(machine, "0-7");
+    struct ath_numa_node *node = ath_machine_add_node(machine, 1);
+    node->is_online = true;
+    ck_assert_int_eq(ath_idset_parse_list("8-15", &node->cpus), 0);
+    add_distance(machine, 0, 0, 10);
+    add_distance(machine, 0, 1, 20);
+    add_distance(machine, 1, 0, back);
+    add_distance(machine, 1, 1, 10);
+    ath_machine_finish(machine);
+}
+
+static void make_uneven_99(struct ath_machine *machine)
+{
+    make_uneven(machine, 99);
+}
+
+static void make_uneven_100(struct ath_machine *machine)
+{
+    make_uneven(machine, 100);
+}
+
+TEST(distances_go_from_the_row_to_the_column)
+{
+    ath_auto_free char *narrow = shown_made(make_uneven_99, ATH_FORMAT_TEXT);
+    ath_auto_free char *wide = shown_made(make_uneven_100, ATH_FORMAT_TEXT);
+
+    check_has(narrow, "20/99 another CPU node");
+    check_has(narrow, "\n       0   1\n   0  10  20\n   1  99  10\n");
+    check_has(wide, "\n         0    1\n    0   10   20\n    1  100   10\n");
+}
+
 /* Every string begins and ends on the same line. */
 LOOP_TEST(dot_strings_are_closed, 0, ATH_COUNT(made))
 {

@@ -382,6 +382,29 @@ TEST(refuses_a_run_folder_of_others)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
+/* The runtime in a container has a user and a group of its own, and makes its socket there. */
+TEST(gives_a_nodes_folder_to_its_user)
+{
+    struct tree tree;
+    struct stat status;
+    struct ath_err err = { 0 };
+    tree_make(&tree);
+    ath_auto_free char *folder = ath_xasprintf("%s/numa0", tree.path);
+    const struct ath_plan_node node = { .folder = folder, .user = (char *)"4711:4712" };
+
+    if (geteuid() == 0) {
+        ck_assert_msg(!ath_node_make_folder(&node, &err), "%s", err.message);
+        ck_assert_int_eq(stat(folder, &status), 0);
+        ck_assert_uint_eq(status.st_uid, 4711);
+        ck_assert_uint_eq(status.st_gid, 4712);
+        ck_assert_uint_eq(status.st_mode & 07777, 0755);
+    } else {
+        ck_assert_int_eq(ath_node_make_folder(&node, &err), -EPERM);
+        ck_assert_ptr_nonnull(strstr(err.hint, "sudo"));
+    }
+    tree_remove(&tree);
+}
+
 TEST(refuses_a_file_that_is_no_state)
 {
     static const char *const texts[] = { "", "{", "[]", "null", "{\"schema\":\"x/1\"}" };
