@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures copies over several network links of limited speed: two network namespaces with pairs of virtual links between them, each
-with a rate (tbf), the server in one and a program in the other, with the simulated driver. It needs root, ip and tc. Prints the copies'
-speed for each set of data links, beside the sum of the links' rates. Choose rates that a processor of this machine reaches easily.
+with a rate (tbf), the server in one and a program in the other, with the simulated driver. It needs root, ip and tc. Prints the median of
+the copies' speeds for each set of data links, beside the sum of the links' rates. Choose rates that a processor of this machine reaches
+easily. Several builds and transports take turns.
 
-    bench/fabric.py [--build DIR] [--rounds N] [--control MBIT] [MBIT,MBIT,...]...
+    bench/fabric.py [--build DIR]... [--transport tcp|udp]... [--rounds N] [--control MBIT] [MBIT,MBIT,...]...
 """
 import argparse
 import contextlib
@@ -46,30 +47,31 @@ def namespaces(rates):
             subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
 
 
-def measure(build, control, rates, rounds):
-    """The median speed of copies from and to the device, in Mbit/s."""
-    os.environ["AITHERION_BUILD"] = build
-    with namespaces([control, *rates]) as (server_side, client_side), tempfile.TemporaryDirectory() as folder:
+def measure(build, transport, sides, rates, control):
+    """The speed of copies from and to the device, in Mbit/s."""
+    server_side, client_side = sides
+    with tempfile.TemporaryDirectory() as folder:
         runtime, cli = os.path.join(build, "aitherion-runtime"), os.path.join(build, "aitherion")
         key, steps = os.path.join(folder, "key"), os.path.join(build, "tests", "runtime", "cuda_steps")
         with open(key, "wb") as file:
             file.write(os.urandom(32))
         os.chmod(key, 0o600)
         data = [f"--data-listen=10.77.{1 + i}.1:5555" for i in range(len(rates))]
-        variables = dict(os.environ, AITHERION_SIM_MEMORY="1G", AITHERION_SIM_DEVICES="1", srcdir=SOURCE)
+        variables = dict(os.environ, AITHERION_BUILD=build, AITHERION_SIM_MEMORY="1G", AITHERION_SIM_DEVICES="1", srcdir=SOURCE)
         with open(os.path.join(folder, "log"), "wb") as log, \
                 subprocess.Popen(["ip", "netns", "exec", server_side, runtime, "serve", "--sim", "--listen", "10.77.0.1:50051", "--encrypt",
-                                  "off", "--key", key, *data], stdout=subprocess.PIPE, stderr=log, text=True, env=variables) as server:
+                                  "off", "--udp", "on", "--key", key, *data], stdout=subprocess.PIPE, stderr=log, text=True,
+                                 env=variables) as server:
             try:
                 server.stdout.readline()
-                return copy(["ip", "netns", "exec", client_side, cli, "run", "--server", "10.77.0.1:50051", "--encrypt", "off", "--key",
-                             key, "--", steps], variables, sum(rates or [control]), rounds)
+                return copy(["ip", "netns", "exec", client_side, cli, "run", "--server", "10.77.0.1:50051", "--encrypt", "off", "--transport",
+                             transport, "--key", key, "--", steps], variables, sum(rates or [control]))
             finally:
                 server.terminate()
 
 
-def copy(command, variables, rate, rounds):
-    """Each round copies for some two seconds at the links' rate."""
+def copy(command, variables, rate):
+    """Copies for some two seconds each way at the links' rate."""
     size = 16 * MIB
     times = max(1, round(rate * 1e6 / 8 * 2 / size))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=variables) as program:
@@ -77,32 +79,41 @@ def copy(command, variables, rate, rounds):
             program.stdin.write(step + "\n")
             return program.stdout.readline().strip()
         program.stdout.readline()
-        say(f"fetch 1 {size}")
-        speeds = {"from": [], "to": []}
-        for _ in range(rounds):
-            for way, step in (("from", f"fetch {times} {size}"), ("to", f"bring {times} {size}")):
-                begin = time.monotonic()
-                result = say(step)
-                if not result.endswith("right"):
-                    raise AssertionError(f"{step}: {result}")
-                speeds[way].append((times + 1) * size * 8 / 1e6 / (time.monotonic() - begin))
+        for step in ("fetch", "bring"):  # the speeds of the links become known
+            say(f"{step} 1 {size}")
+        speeds = {}
+        for way, step in (("from", f"fetch {times} {size}"), ("to", f"bring {times} {size}")):
+            begin = time.monotonic()
+            result = say(step)
+            if not result.endswith("right"):
+                raise AssertionError(f"{step}: {result}")
+            speeds[way] = (times + 1) * size * 8 / 1e6 / (time.monotonic() - begin)
         program.stdin.close()
-        return {way: statistics.median(all_of) for way, all_of in speeds.items()}
+        return speeds
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=os.path.join(SOURCE, "build"))
+    parser.add_argument("--build", action="append")
+    parser.add_argument("--transport", action="append", choices=("tcp", "udp"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--control", type=int, default=10, help="Mbit/s of the link of the calls")
     parser.add_argument("sets", nargs="*", default=SETS, metavar="MBIT,MBIT", help="rates of the data links; - for none")
     options = parser.parse_args()
-    print(f"{'data links':24} {'sum':>8} {'from device':>12} {'to device':>12}   Mbit/s, control {options.control}")
+    builds = [os.path.abspath(one) for one in options.build or [os.path.join(SOURCE, "build")]]
+    print(f"{'data links':24} {'':4} {'sum':>8} {'from device':>12} {'to device':>12}   Mbit/s, control {options.control}")
     for text in options.sets:
         rates = [] if text == "-" else [int(word) for word in text.split(",")]
-        speed = measure(os.path.abspath(options.build), options.control, rates, options.rounds)
         whole = sum(rates or [options.control])
-        print(f"{text:24} {whole:8} " + " ".join(f"{speed[way]:7.0f} {100 * speed[way] / whole:3.0f}%" for way in ("from", "to")), flush=True)
+        seen = {(build, transport): [] for build in builds for transport in options.transport or ["tcp"]}
+        with namespaces([options.control, *rates]) as sides:
+            for _ in range(options.rounds):
+                for (build, transport), speeds in seen.items():
+                    speeds.append(measure(build, transport, sides, rates, options.control))
+        for (build, transport), speeds in seen.items():
+            medians = [statistics.median(one[way] for one in speeds) for way in ("from", "to")]
+            print(f"{text:24} {transport:4} {whole:8} " + " ".join(f"{one:7.0f} {100 * one / whole:3.0f}%" for one in medians) + f"  {build}",
+                  flush=True)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ BELOW = {
     "remote/tls": {"base"},
     "remote/wire": {"base", "remote/tls"},
     "remote/transport": {"base", "remote", "remote/tls", "remote/wire"},
-    "remote/udp": {"base"},
+    "remote/udp": {"base", "remote"},
     "remote/session": {"base", "remote", "remote/tls", "remote/wire", "remote/transport", "remote/udp"},
     "remote/net_test": REMOTE,
     "cuda/api": {"base"},

@@ -70,6 +70,7 @@ UNIT_TESTS = \
 	tests/unit/test_pair \
 	tests/unit/test_smi_topo \
 	tests/unit/test_parameter_layout \
+	tests/unit/test_pace \
 	tests/unit/test_paths \
 	tests/unit/test_part \
 	tests/unit/test_pci \

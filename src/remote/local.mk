@@ -1,6 +1,7 @@
 # Code for both processes, the program's and the server's: the wire, the transports, the client's end of a session.
 libaitherion_a_SOURCES += \
 	src/remote/switches.c src/remote/switches.h \
+	src/remote/udp_figures.c src/remote/udp_figures.h \
 	src/remote/tls/certificate.c src/remote/tls/certificate.h \
 	src/remote/tls/gnutls.h \
 	src/remote/tls/load.c \

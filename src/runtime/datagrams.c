@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/process_name.h"
@@ -22,10 +23,7 @@
 #include "runtime/event_log.h"
 #include "runtime/listener.h"
 
-enum {
-    CHANNELS_MAX = 512, /* of each socket; one whose client was killed lasts ten seconds */
-    COUNT_S = 1,        /* how often the counts are written */
-};
+enum { COUNT_S = 1 }; /* how often the counts are written */
 
 /* ---- in the helper ---- */
 
@@ -57,7 +55,7 @@ static int start_carriers(struct ath_datagrams *datagrams,
 {
     const struct ath_carrier_settings settings = { .buffer_bytes = ATH_CARRIER_BUFFER_BYTES,
                                                    .unsent_most = ATH_CARRIER_UNSENT_BYTES,
-                                                   .channels_max = CHANNELS_MAX,
+                                                   .channels_max = ATH_DATAGRAMS_CHANNELS_MAX,
                                                    .accept = hand_over,
                                                    .context = datagrams };
     int status = 0;
@@ -84,10 +82,11 @@ __attribute__((noreturn)) static void serve(
     const struct ath_datagrams *datagrams,
     struct ath_carrier *const carriers[ATH_DATAGRAMS_SOCKETS_MAX], struct ath_udp_counts *counts)
 {
-    const struct ath_udp_counts before = *counts;
+    struct ath_udp_socket_counts before[ATH_DATAGRAMS_SOCKETS_MAX];
+    memcpy(before, counts->sockets, sizeof before);
     for (;;) {
         for (size_t i = 0; i < datagrams->socket_count; i++)
-            write_counts(carriers[i], &before.sockets[i], &counts->sockets[i]);
+            write_counts(carriers[i], &before[i], &counts->sockets[i]);
         sleep(COUNT_S);
     }
 }
@@ -103,6 +102,7 @@ static void run(struct ath_listener *listener, pid_t parent)
     int status = ath_session_board_confine_udp(listener->server.board);
     if (!status)
         status = lock_in(listener, &err);
+    ath_udp_rows_clear();
     if (!status)
         status = start_carriers(&listener->datagrams, carriers);
     if (status) {
@@ -282,6 +282,7 @@ int ath_datagrams_open(struct ath_listener *listener, const struct ath_runtime_o
         return ath_err_system(err, status, _("cannot take datagrams on port %d"), port);
     for (size_t i = 0; i < datagrams->socket_count; i++)
         note_address(datagrams->sockets[i], &listener->server.board->udp.sockets[i]);
+    ath_udp_rows_use(listener->server.board->udp.rows, ATH_COUNT(listener->server.board->udp.rows));
     datagrams->user = ath_sandbox_users_find(&listener->users, ".datagrams");
     datagrams->helper.is_useless = false;
     listener->server.udp_port = datagrams->port;

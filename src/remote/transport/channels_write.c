@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "remote/transport/channels_internal.h"
 #include "remote/transport/parts.h"
 #include "remote/transport/poll_briefly.h"
@@ -161,20 +162,23 @@ static int write_piece(struct written *written, size_t slot, const struct ath_pi
     return status;
 }
 
-/* Waits until a channel should take a piece. Returns the most bytes of it; 0: none is left. The
- * bytes of a channel that the reader has given up may stay in its socket forever, so this looks
- * for the verdict, too. */
+/* Waits until a channel should take a piece. Returns the most bytes of it; 0: none is left. A
+ * channel that could have sent a unit while it waited takes one: the others are slower than they
+ * were. The bytes of a channel that the reader has given up may stay in its socket forever, so this
+ * looks for the verdict, too. */
 static size_t await_room(struct written *written, size_t slot)
 {
     enum { PAUSE_NS = 200 * 1000, PAUSES_MAX = ATH_CHANNEL_LOOK_MS * 1000 * 1000 / PAUSE_NS };
     struct ath_channels *channels = written->frame.channels;
     const struct ath_channel *channel = written->frame.used[slot];
+    const size_t unit = written->frame.pieces.unit;
+    const uint64_t until_ns = ath_now_ns() + ath_pace_ns(&channels->paces[slot], unit);
     unsigned int pauses = 0;
     for (size_t left; (left = ath_pieces_left(&written->frame.pieces)) && !channels->is_shut &&
                       !channel->is_out;) {
-        size_t room = ath_pace_room(channels->paces, channels->count, slot, left);
-        if (room)
-            return room;
+        size_t room = ath_pace_room(channels->paces, channels->count, slot, left, unit);
+        if (room || ath_now_ns() >= until_ns)
+            return room ? room : unit;
         nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
         if (++pauses % PAUSES_MAX == 0)
             look_for_verdict(written);

@@ -45,6 +45,7 @@ struct tcp {
     struct ath_stream stream;
     /* the first has everything except the other shares of large frames */
     struct ath_socket sockets[ATH_STRIPES_MAX];
+    struct ath_udp_place udp[ATH_STRIPES_MAX]; /* of these sockets */
     size_t count;
     struct ath_channels *channels; /* NULL: the other shares are equal */
     struct {
@@ -246,7 +247,7 @@ static uint64_t tcp_unsent(const struct ath_stream *stream)
     const struct tcp *tcp = (const struct tcp *)stream;
     uint64_t all = 0;
     for (size_t i = 0; i < tcp->count; i++)
-        all += ath_pace_waiting(tcp->sockets[i].fd);
+        all += ath_pace_waiting(tcp->sockets[i].fd, &tcp->udp[i]);
     return all;
 }
 
@@ -346,6 +347,7 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket)
     tcp->stream.ops = &ops[ATH_STRIPES_EQUAL];
     tcp->stream.cost = (struct ath_path_cost){ 0 };
     tcp->sockets[0] = socket;
+    tcp->udp[0] = (struct ath_udp_place){ 0 };
     tcp->count = 1;
     tcp->readers = tcp->writers = NULL;
     tcp->channels = NULL;
@@ -380,6 +382,7 @@ static int add_shares(struct tcp *tcp, const struct ath_socket *sockets, size_t 
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         prepare(sockets[i].fd);
+        (void)ath_udp_place_find(sockets[i].fd, &tcp->udp[tcp->count]);
         tcp->sockets[tcp->count++] = sockets[i];
     }
     return 0;

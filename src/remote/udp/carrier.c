@@ -34,6 +34,17 @@ void ath_carrier_send(struct ath_carrier *carrier, const struct ath_peer *to,
 
 /* ---- datagrams that come ---- */
 
+/* Counts a datagram with a wrong sum, by the channel that it names if that has this peer. */
+static void count_damaged(struct ath_carrier *carrier, const struct ath_peer *from,
+                          const uint8_t *bytes)
+{
+    struct carrier_channel *channel =
+        ath_carrier_find_channel(carrier, ath_datagram_channel(bytes));
+    carrier->counters.damaged++;
+    if (channel && ath_peer_is(&channel->peer, from))
+        channel->damaged++;
+}
+
 static void take_datagram(void *context, const struct ath_peer *from, const uint8_t *bytes,
                           size_t length)
 {
@@ -41,8 +52,10 @@ static void take_datagram(void *context, const struct ath_peer *from, const uint
     struct ath_datagram datagram;
     int status = ath_datagram_decode(bytes, length, &datagram);
     if (status) {
-        carrier->counters.damaged += status == -EILSEQ;
-        carrier->counters.foreign += status != -EILSEQ;
+        if (status == -EILSEQ)
+            count_damaged(carrier, from, bytes);
+        else
+            carrier->counters.foreign++;
         return;
     }
     if (datagram.kind == ATH_DATAGRAM_OPEN) {
@@ -190,6 +203,8 @@ int ath_carrier_make(int fd, const struct ath_carrier_settings *settings,
         return -ENOMEM;
     carrier->settings = *settings;
     carrier->fd = fd;
+    carrier->local.length = sizeof carrier->local.address;
+    (void)getsockname(fd, (struct sockaddr *)&carrier->local.address, &carrier->local.length);
     carrier->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     carrier->incoming = ath_incoming_make();
     carrier->poll_room = 16;

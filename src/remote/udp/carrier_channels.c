@@ -24,6 +24,7 @@ static void free_channel(struct carrier_channel *channel)
         shutdown(channel->pipe, SHUT_RDWR); /* a forked child may have a copy */
         close(channel->pipe);
     }
+    ath_udp_row_leave(channel->row);
     ath_flow_free(channel->flow);
     free(channel);
 }
@@ -50,6 +51,8 @@ struct carrier_channel *ath_carrier_make_channel(struct ath_carrier *carrier, ui
         return NULL;
     }
     channel->pipe = ends[0];
+    channel->row = ath_udp_row_take(ends[1], (const struct sockaddr *)&carrier->local.address,
+                                    (const struct sockaddr *)&peer->address);
     *out_fd = ends[1];
     return channel;
 }

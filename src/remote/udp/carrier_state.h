@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "remote/udp/carrier.h"
+#include "remote/udp_figures.h"
 
 enum {
     CARRIER_BUCKETS = 256,
@@ -35,11 +36,14 @@ struct carrier_channel {
     int64_t again_ns, pause_ns;         /* while it opens: the next attempt */
     int64_t until_ns;                   /* while it lingers */
     uint8_t open_payload[CARRIER_OPEN_BYTES];
+    struct ath_udp_row *row; /* NULL: the table is full */
+    uint64_t damaged;
 };
 
 struct ath_carrier {
     struct ath_carrier_settings settings;
     int fd, wake_fd;
+    struct ath_peer local; /* the address of fd */
     pthread_t thread;
     pthread_mutex_t lock; /* held by the thread except while it waits */
     pthread_cond_t changed;

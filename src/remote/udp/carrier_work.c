@@ -67,14 +67,28 @@ static void send_flow(struct ath_carrier *carrier, struct carrier_channel *chann
         ath_carrier_send(carrier, &channel->peer, &datagram);
 }
 
+static void write_row(const struct carrier_channel *channel)
+{
+    const struct ath_flow_counters counters = ath_flow_counters(channel->flow);
+    const struct ath_udp_figures figures = { .sent = counters.sent,
+                                             .received = counters.received,
+                                             .sent_again = counters.retransmitted,
+                                             .lost = counters.lost,
+                                             .duplicates = counters.duplicates,
+                                             .damaged = channel->damaged };
+    ath_udp_row_write(channel->row, ath_flow_waiting(channel->flow), &figures);
+}
+
 static void work_open(struct ath_carrier *carrier, struct carrier_channel *channel)
 {
     take_from_program(channel);
+    write_row(channel); /* at once: the bytes are not in the socket any more */
     if (!give_to_program(channel)) {
         ath_carrier_drop_channel(carrier, channel);
         return;
     }
     send_flow(carrier, channel);
+    write_row(channel);
     int failure = ath_flow_failure(channel->flow);
     if (failure)
         ath_carrier_end_channel(carrier, channel, failure);

@@ -127,6 +127,11 @@ int ath_datagram_decode(const uint8_t *bytes, size_t length, struct ath_datagram
     return 0;
 }
 
+uint64_t ath_datagram_channel(const uint8_t *bytes)
+{
+    return get_64(bytes + AT_CHANNEL);
+}
+
 /* ---- acknowledgements ---- */
 
 size_t ath_ack_encode(const struct ath_ack *ack, uint8_t out[ATH_ACK_BYTES_MAX])

@@ -53,6 +53,9 @@ void ath_datagram_encode(const struct ath_datagram *datagram,
  * this protocol, or -EILSEQ if the sum is wrong. */
 int ath_datagram_decode(const uint8_t *bytes, size_t length, struct ath_datagram *out);
 
+/* Returns the channel that a datagram with a wrong sum names, which may be wrong, too. */
+uint64_t ath_datagram_channel(const uint8_t *bytes);
+
 /*
  * Numbers of datagrams that came: from largest downwards, in turn `length` numbers that came and
  * `gap` numbers that did not. The first gap is 0.

@@ -63,6 +63,11 @@ void ath_flow_written(struct ath_flow *flow, size_t bytes)
     flow->sender.end += bytes;
 }
 
+uint64_t ath_flow_waiting(const struct ath_flow *flow)
+{
+    return flow->sender.end - flow->sender.acknowledged;
+}
+
 void ath_flow_finish(struct ath_flow *flow)
 {
     flow->sender.is_finished = true;

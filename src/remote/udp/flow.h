@@ -41,6 +41,9 @@ void ath_flow_free(struct ath_flow *flow);
 size_t ath_flow_room(const struct ath_flow *flow, struct iovec parts[2]);
 void ath_flow_written(struct ath_flow *flow, size_t bytes);
 
+/* Returns the bytes that were written, and that the peer has not acknowledged. */
+uint64_t ath_flow_waiting(const struct ath_flow *flow);
+
 /* The program writes no more. */
 void ath_flow_finish(struct ath_flow *flow);
 
