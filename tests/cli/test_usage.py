@@ -52,6 +52,9 @@ class Typos(unittest.TestCase):
         self.check(["key", "--new", "--export"], "hint: aitherion key --help")
         self.check(["configure", "--show", "--set", "a=b"], "hint: aitherion configure --help")
         self.check(["roce", "test", "--server", "--peer", "h"], "hint: aitherion roce test --help")
+        for words in (["session", "limit", "7", "--cap", "--no-cap"], ["discover", "--root", "/", "--topology", "a.xml"],
+                      ["fingerprint", "--rates", "--equivalent", "0"], ["session", "list", "--server", "a:1", "--numa", "0"]):
+            self.check(words, " and ".join(f"'{word}'" for word in words if word.startswith("--")) + " exclude each other")
 
     def test_help(self):
         self.check(["help", "start", "stop"], "'start' has no command 'stop'", "hint: aitherion help stop")

@@ -715,10 +715,11 @@ TEST(warns_of_a_cgroup_without_gpu_memory)
         ath_push(&scene.facts.cgroups, &scene.facts.cgroup_count, sizeof *cgroup);
     cgroup->path = ath_xstrdup("/sys/fs/cgroup/cpuset/docker/cpuset.mems");
     ath_idset_add(&cgroup->memory_nodes, 0, 0);
+    ath_idset_add(&cgroup->memory_nodes, 5, 5); /* the cgroup keeps a node that is new */
     const struct ath_plan_warning *warning =
         warning_of(make_plan(&scene, HEAD "numa:\n" ENTRY), ATH_PLAN_W_CGROUP_MEMS_SHORT);
     ck_assert_ptr_nonnull(warning);
-    ck_assert_str_eq(warning->hint, "echo 0,2,255 > /sys/fs/cgroup/cpuset/docker/cpuset.mems");
+    ck_assert_str_eq(warning->hint, "echo 0,2,5,255 > /sys/fs/cgroup/cpuset/docker/cpuset.mems");
 }
 
 /* --- network */

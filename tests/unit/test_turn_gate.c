@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "cuda/server/server.h"
 #include "cuda/turns/callers.h"
+#include "cuda/turns/contexts.h"
 #include "cuda/turns/gate_state.h"
 #include "cuda/turns/used_streams.h"
 #include "patience.h"
@@ -818,6 +819,46 @@ TEST(captured_calls_need_no_turn)
     OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
     OK(driver.cuStreamEndCapture(stream, &graph));
     ck_assert_uint_eq(atomic_load(&wish.wants), 0);
+}
+END_TEST
+
+/* Between captures no call looks for one. A capture that does not begin is none. */
+TEST(captures_are_counted)
+{
+    CUstream other;
+    CUgraph graph;
+    OK(driver.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    OK(driver.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    ck_assert_int_ne(driver.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    OK(driver.cuStreamBeginCapture_v2(other, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CUstream both[] = { stream, other };
+    for (int i = 0; i < 2; i++) {
+        bool is_held = ath_used_streams_joins(both[i]);
+        ath_used_streams_joined(is_held);
+        ck_assert(is_held);
+        OK(driver.cuStreamEndCapture(both[i], &graph));
+    }
+    ck_assert(!ath_used_streams_joins(stream));
+}
+END_TEST
+
+/* ---- contexts ---- */
+
+/* A device's primary context counts once, that of a device past the 64 bits each time. */
+TEST(primary_contexts_count_once)
+{
+    enum { FIRST = 0, LAST = 63, PAST = 64 };
+    ath_turn_contexts_begin(&raw, 0);
+    ath_turn_contexts_retained(LAST);
+    ath_turn_contexts_retained(LAST);
+    ck_assert(!ath_turn_contexts_are_several);
+    ath_turn_contexts_retained(FIRST);
+    ck_assert(ath_turn_contexts_are_several);
+    ath_turn_contexts_begin(&raw, 0);
+    ath_turn_contexts_retained(PAST);
+    ck_assert(!ath_turn_contexts_are_several);
+    ath_turn_contexts_retained(FIRST);
+    ck_assert(ath_turn_contexts_are_several);
 }
 END_TEST
 
