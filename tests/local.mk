@@ -87,6 +87,7 @@ UNIT_TESTS = \
 	tests/unit/test_root \
 	tests/unit/test_save \
 	tests/unit/test_schema \
+	tests/unit/test_session_contexts \
 	tests/unit/test_session_turns \
 	tests/unit/test_set \
 	tests/unit/test_shares \
@@ -141,6 +142,7 @@ tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_ca
 # A session at a driver of the test's own.
 tests_unit_test_library_kernels_SOURCES = tests/unit/test_library_kernels.c tests/unit/session.h
 tests_unit_test_managed_memory_SOURCES = tests/unit/test_managed_memory.c tests/unit/session.h
+tests_unit_test_session_contexts_SOURCES = tests/unit/test_session_contexts.c tests/unit/session.h
 tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/unit/session.h
 
 # Files of the client, with a client made up around them.
@@ -149,7 +151,7 @@ tests_unit_test_instance_SOURCES = tests/unit/test_instance.c src/cuda/client/in
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 $(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_instance_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
-	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_trial_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
+	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_session_contexts_OBJECTS) $(tests_unit_test_trial_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
 
 # The unit tests alone, without the programs and libraries that other tests need.

@@ -12,6 +12,7 @@
 #include "kubernetes/agent.h"
 #include "kubernetes/compute_node.h"
 #include "kubernetes/report.h"
+#include "kubernetes/server.h"
 #include "unit.h"
 
 /* ---- reports ---- */
@@ -234,4 +235,33 @@ TEST(changes_are_sent_and_everything_after_five_minutes)
     server.now_ms++;
     step(&agent, 2);
     ck_assert_uint_eq(server.count, 5);
+}
+
+/* ---- the API server ---- */
+
+TEST(a_pod_knows_its_api_server)
+{
+    static const struct {
+        const char *host, *port, *url; /* NULL: this is no pod */
+    } rows[] = {
+        { "10.96.0.1", "443", "https://10.96.0.1:443" },
+        { "fd00::1", "6443", "https://[fd00::1]:6443" },
+        { "10.96.0.1", "", NULL },
+        { "", "443", NULL },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        ATH_AUTO(ath_kube_server) found = { 0 };
+        struct ath_err err = { 0 };
+        setenv("KUBERNETES_SERVICE_HOST", rows[i].host, 1);
+        setenv("KUBERNETES_SERVICE_PORT", rows[i].port, 1);
+        ck_assert_int_eq(ath_kube_server_of_pod("/run/account", &found, &err),
+                         rows[i].url ? 0 : -ENOENT);
+        if (!rows[i].url)
+            continue;
+        ck_assert_str_eq(found.url, rows[i].url);
+        ck_assert_str_eq(found.ca_file, "/run/account/ca.crt");
+        ck_assert_str_eq(found.token_file, "/run/account/token");
+    }
+    unsetenv("KUBERNETES_SERVICE_HOST");
+    unsetenv("KUBERNETES_SERVICE_PORT");
 }

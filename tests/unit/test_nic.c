@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "roce/rdma_netlink.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -501,4 +502,40 @@ TEST(survives_garbage)
     ck_assert_int_eq(nics[0].mtu, ATH_UNKNOWN);
     ck_assert_int_eq(nics[0].vendor_id, ATH_UNKNOWN);
     ck_assert_int_eq(nics[0].vfs, 0);
+}
+
+/* A port that is nearly ready is waited for; each reason has its own. */
+TEST(a_port_is_ready_with_a_link_and_its_addresses)
+{
+    const struct ath_nldev_port active = { .state = ATH_RDMA_PORT_ACTIVE },
+                                down = { .state = ATH_RDMA_PORT_DOWN },
+                                unknown = { .state = ATH_RDMA_PORT_UNKNOWN };
+    struct ath_address settled = { .family = AF_INET6 }, failed = settled, tentative = settled;
+    failed.is_tentative = failed.is_duplicate = tentative.is_tentative = true;
+    struct ath_address waits[] = { settled, failed, tentative };
+    const struct ath_link up = { .state = ATH_LINK_UP, .addresses = waits, .address_count = 2 },
+                          trying = { .state = ATH_LINK_UP, .addresses = waits, .address_count = 3 },
+                          bare = { .state = ATH_LINK_UP }, off = { .state = ATH_LINK_DOWN },
+                          unsure = { .state = ATH_LINK_UNKNOWN };
+    const struct {
+        const struct ath_nldev_port *port;
+        const struct ath_link *link;
+        bool is_ethernet;
+        enum ath_rdma_readiness expected;
+    } rows[] = {
+        { NULL, &up, true, ATH_RDMA_NOT_THERE },
+        { &down, &up, true, ATH_RDMA_NOT_ACTIVE },
+        { &unknown, &up, true, ATH_RDMA_NOT_ACTIVE },
+        { &active, NULL, true, ATH_RDMA_NO_LINK },
+        { &active, NULL, false, ATH_RDMA_READY },
+        { &active, &off, true, ATH_RDMA_LINK_DOWN },
+        { &active, &unsure, true, ATH_RDMA_LINK_DOWN },
+        { &active, &trying, true, ATH_RDMA_TENTATIVE },
+        { &active, &up, true, ATH_RDMA_READY },
+        { &active, &bare, true, ATH_RDMA_READY },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++)
+        ck_assert_str_eq(ath_rdma_readiness_word(ath_rdma_readiness_of(rows[i].port, rows[i].link,
+                                                                       rows[i].is_ethernet)),
+                         ath_rdma_readiness_word(rows[i].expected));
 }
