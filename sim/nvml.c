@@ -351,12 +351,16 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
+    const unsigned long long reserved = 64 << 20; /* the driver's own */
     unsigned int version = sizeof *memory | 2u << 24;
     NEED(sim_nvml_number_of(device) >= 0 && memory);
     if (memory->version != version)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     unsigned long long total = sim_facts_memory_bytes();
-    *memory = (nvmlMemory_v2_t){ .version = version, .total = total, .free = total };
+    *memory = (nvmlMemory_v2_t){ .version = version,
+                                 .total = total,
+                                 .reserved = reserved < total ? reserved : total,
+                                 .free = reserved < total ? total - reserved : 0 };
     return NVML_SUCCESS;
 }
 

@@ -22,6 +22,7 @@ from serving import LIBRARIES, client_environment  # noqa: E402
 CLIENT = os.path.join(LIBRARIES, "libnvidia-ml.so.1")
 SIMULATED = os.path.join(LIBRARIES, "sim", "libnvidia-ml.so.1")
 GIB = 1 << 30
+RESERVED = 64 << 20  # of each simulated GPU, by its driver
 INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, INSUFFICIENT_SIZE, DRIVER_NOT_LOADED, TIMEOUT = 2, 3, 4, 7, 9, 10
 GPU_IS_LOST, VERSION_MISMATCH = 15, 25
 P2P_NOT_SUPPORTED, TOPOLOGY_SYSTEM = 5, 50
@@ -85,7 +86,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(device["bus"], f"0000FFFE:{place + 1:02}:00.0")
             self.assertEqual([device["index"], device["short"]], [place, -INSUFFICIENT_SIZE])
             self.assertEqual(device["capability"], [9, 0])
-            self.assertEqual([device["memory"], device["memory_v2"]], [[16 * GIB, 16 * GIB, 0], [16 * GIB, 0, 16 * GIB, 0]])
+            self.assertEqual([device["memory"], device["memory_v2"]], [[16 * GIB, 16 * GIB, 0], [16 * GIB, RESERVED, 16 * GIB - RESERVED, 0]])
             self.assertEqual([device["memory_no_version"], device["memory_too_large"]], [-VERSION_MISMATCH, -VERSION_MISMATCH])
             self.assertEqual([device["use"], device["fields"]], [[0, 0], [0, NOT_SUPPORTED]])
             self.assertTrue(device["by_uuid"] and device["by_bus"])
