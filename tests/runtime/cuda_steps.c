@@ -2,14 +2,12 @@
  * A program of CUDA's driver API. It does the steps that standard input has, one for each line, and
  * prints the result of each: CUDA's name for the status, and the wanted value.
  *
- *     take KIND BYTES   memory: plain, pitch, managed, async, pool, create, array, mipmap, graph;
- *                       of the second device while the first is current: other (by its pool),
- *                       far (by a graph). Memory that the driver takes for a program: context, and
- *                       abroad (of the second device), which are not made current; module and
- *                       library (filed: from a file), with a variable of so many bytes;
- *                       kernel, of the library that
- *                       was taken last; stack, heap and fifo, which set a limit of the context
- *     give              gives back the memory that was taken last
+ *     take KIND BYTES   memory: plain, pitch, managed, async, pool, create, array, mipmap, graph,
+ * and halves (an array of three dimensions); of the second device while the first is current: other
+ * (by its pool), far (by a graph). Memory that the driver takes for a program: context, and abroad
+ * (of the second device), which are not made current; module and library (filed: from a file), with
+ * a variable of so many bytes; kernel, of the library that was taken last; stack, heap and fifo,
+ * which set a limit of the context give              gives back the memory that was taken last
  *     threshold BYTES   that the device's pool may keep
  *     trim              makes the pool keep nothing
  *     sync              waits for all work
@@ -102,12 +100,13 @@ enum kind {
     STACK,
     HEAP,
     FIFO,
+    HALVES,
     KINDS
 };
-static const char *const kinds[] = { "plain",  "pitch",   "managed", "async",  "pool",
-                                     "create", "array",   "mipmap",  "graph",  "other",
-                                     "far",    "context", "abroad",  "module", "library",
-                                     "filed",  "kernel",  "stack",   "heap",   "fifo" };
+static const char *const kinds[] = { "plain",  "pitch",  "managed", "async", "pool",   "create",
+                                     "array",  "mipmap", "graph",   "other", "far",    "context",
+                                     "abroad", "module", "library", "filed", "kernel", "stack",
+                                     "heap",   "fifo",   "halves" };
 
 struct taken {
     enum kind kind;
@@ -266,6 +265,11 @@ static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
     CUDA_ARRAY3D_DESCRIPTOR shape = {
         .Width = 1024, .Height = bytes / 4096, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
     };
+    CUDA_ARRAY3D_DESCRIPTOR halves = { .Width = 256,
+                                       .Height = 4,
+                                       .Depth = bytes / 4096,
+                                       .Format = CU_AD_FORMAT_HALF,
+                                       .NumChannels = 2 };
     CUresult status = CUDA_ERROR_INVALID_VALUE;
 
     switch (kind) {
@@ -293,6 +297,9 @@ static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
     case ARRAY:
         status = cuArray3DCreate_v2(&array, &shape);
         break;
+    case HALVES:
+        status = cuArray3DCreate_v2(&array, &halves);
+        break;
     case MIPMAP:
         status = cuMipmappedArrayCreate(&mipmap, &shape, 1);
         break;
@@ -317,6 +324,7 @@ static CUresult give(const struct taken *one)
     case CREATE:
         return cuMemRelease(one->value);
     case ARRAY:
+    case HALVES:
         return cuArrayDestroy((CUarray)(uintptr_t)one->value);
     case GRAPH:
     case FAR:

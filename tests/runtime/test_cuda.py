@@ -154,7 +154,7 @@ class Working(Base):
 
 
 class Memory(Base):
-    KINDS = ("plain", "pitch", "managed", "async", "pool", "create", "array", "mipmap", "graph")
+    KINDS = ("plain", "pitch", "managed", "async", "pool", "create", "array", "halves", "mipmap", "graph")
 
     def test_the_share_limits_every_kind_of_memory(self):
         for kind in self.KINDS:

@@ -128,6 +128,14 @@ TEST(skips_virtual_functions)
     ck_assert_uint_eq(read_one()->pci.function, 0);
 }
 
+/* A virtual machine that has a virtual function does not have its parent. */
+TEST(accepts_a_virtual_function_without_its_parent)
+{
+    tree_pci(&tree, "pci0000:00", "0000:41:00.4", "0x030200", "0x10de", "0x20b5");
+    tree_link(&tree, "../0000:41:00.0", "sys/devices/pci0000:00/0000:41:00.4/physfn");
+    ck_assert_uint_eq(read_one()->pci.function, 4);
+}
+
 /* The hwloc capture of an AC922 has class 0300 and no vendor, so the driver's list decides. */
 TEST(trusts_the_drivers_list)
 {

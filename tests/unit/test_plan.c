@@ -1440,7 +1440,8 @@ TEST(reads_gpu_names_from_cdi)
              "    - path: /dev/dri/card1\n"
              "- name: all\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia2\n"
              "    - path: /dev/nvidia3\n"
-             "containerEdits:\n  mounts:\n  - hostPath: /usr/lib64/libcuda.so.535.104.05\n"
+             "containerEdits:\n  mounts:\n  - hostPath: /usr/lib64/libcuda.so.1\n"
+             "  - hostPath: /usr/lib64/libcuda.so.535.104.05\n"
              "    containerPath: /usr/lib64/libcuda.so.535.104.05\n",
              "etc/cdi/nvidia.yaml");
     tree_put(&tree,
@@ -1461,6 +1462,24 @@ TEST(reads_gpu_names_from_cdi)
     ck_assert_ptr_null(ath_cdi_find(&cdi, "GPU-9", 9));
     ck_assert_str_eq(cdi.driver_version, "535.104.05");
     ck_assert_str_eq(cdi.file, "/etc/cdi/nvidia.yaml");
+}
+
+/* A machine with one GPU: "all" has its device file, too, and is not its name. */
+TEST(takes_no_name_of_all_gpus_for_one)
+{
+    struct tree tree;
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    ATH_AUTO(ath_cdi) cdi = { 0 };
+    tree_make(&tree);
+    tree_put(&tree,
+             "kind: nvidia.com/gpu\ndevices:\n"
+             "- name: all\n  containerEdits:\n    deviceNodes: [{path: /dev/nvidia0}]\n"
+             "- name: \"0\"\n  containerEdits:\n    deviceNodes: [{path: /dev/nvidia0}]\n",
+             "etc/cdi/nvidia.yaml");
+    open_tree(&tree, &root);
+    ath_cdi_read(&root, &cdi);
+    tree_remove(&tree);
+    ck_assert_str_eq(ath_cdi_find(&cdi, "GPU-9", 0), "nvidia.com/gpu=0");
 }
 
 /* Makes a cache in ldconfig's format: head, entries, texts. */
