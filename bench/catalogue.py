@@ -4,22 +4,23 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NATIVE, SHM, TCP = "native", "shm", "tcp"
+NATIVE, SHM, TCP, TLS = "native", "shm", "tcp", "tcp, TLS"
 
 
 class Way:
     """How a program reaches the GPU: `transport` None is natively; `round_trip_ms` is added; `disabled` is switched off; its devices are
-    those of one server, or of two (`is_several`)."""
+    those of one server, or of two (`is_several`); its connections have TLS (`is_encrypted`)."""
 
-    def __init__(self, name, transport=None, round_trip_ms=0, disabled=None, is_several=False):
+    def __init__(self, name, transport=None, round_trip_ms=0, disabled=None, is_several=False, is_encrypted=False):
         self.name, self.transport, self.round_trip_ms = name, transport, round_trip_ms
-        self.disabled, self.is_several = disabled, is_several
+        self.disabled, self.is_several, self.is_encrypted = disabled, is_several, is_encrypted
 
 
 WAYS = [Way(NATIVE), Way(SHM, SHM), Way(TCP, TCP)]
 # Half of it each way. Without the processor time that a real line's packets cost.
 # The cost of the library for several servers, for a program that uses the first server's devices.
 SEVERAL_WAYS = [way for one in WAYS[1:] for way in (one, Way(f"{one.name}, two servers", one.transport, is_several=True))]
+ENCRYPTED_WAYS = [Way(NATIVE), Way(TCP, TCP), Way(TLS, TCP, is_encrypted=True)]
 SLOW_WAYS = [Way(NATIVE), Way("tcp, 1 ms", TCP, 1), Way("tcp, 30 ms", TCP, 30)]
 
 
@@ -61,6 +62,9 @@ GROUPS = [
     Group("calls", "Calls of the driver API", "calls", 4),
     Group("threads", "Copies of eight threads", "threads", 2),
     Group("copies", "Copies by size", "copies", 10),
+    Group("encrypted_copies", "Copies by size, with TLS beside without", "copies", 6, ENCRYPTED_WAYS),
+    Group("encrypted_calls", "Calls of the driver API, with TLS beside without", "calls", 2, ENCRYPTED_WAYS),
+    Group("encrypted_start", "Until the first kernel has run, with TLS beside without", "start", 2, ENCRYPTED_WAYS, once=True),
     Group("slow", "On a slow line", "steps", 4, SLOW_WAYS),
     Group("slow_models", "PyTorch on a slow line", "torch_models.py", 6, SLOW_WAYS, needs="torch"),
     Group("start", "Until the first kernel has run", "start", 3, once=True),

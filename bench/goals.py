@@ -5,15 +5,15 @@ so in another run than ours.
 """
 import statistics
 
-NATIVE, SHM, TCP = "native", "shm", "tcp"
+NATIVE, SHM, TCP, TLS = "native", "shm", "tcp", "tcp, TLS"
 
 
 class Limit:
-    """`is_met` is asked with medians: the value, and native's in the same run. `times` is how many times as slow as native
+    """`is_met` is asked with medians: the value, and that of the way `than` in the same run. `times` is how many times as slow as native
     something may be, where the goal is about that."""
 
-    def __init__(self, text, is_met, times=None):
-        self.text, self.is_met, self.times = text, is_met, times
+    def __init__(self, text, is_met, times=None, than=NATIVE):
+        self.text, self.is_met, self.times, self.than = text, is_met, times, than
 
 
 def times_native(most):
@@ -34,6 +34,14 @@ def at_least(least, unit):
 
 def more_than_native(most_us):
     return Limit(f"native and at most {most_us} us", lambda value, native: value <= native + most_us)
+
+
+def of_plain(percent):
+    return Limit(f"at least {percent} % of tcp without TLS", lambda value, plain: value >= plain * percent / 100, than=TCP)
+
+
+def more_than_plain(most, unit):
+    return Limit(f"tcp without TLS and at most {most} {unit}", lambda value, plain: value <= plain + most, than=TCP)
 
 
 def line_and_native(round_trip_ms):
@@ -86,6 +94,12 @@ GOALS = [
     Goal("loops", "torch.compile with item()", each(times_native, 1, 1.2)),
     Goal("jax", "JAX training step", each(times_native, 1.05, 1.1)),
     Goal("start", "from cuInit to the end of the first kernel", each(times_native, 1.05, 1.1)),
+    Goal("encrypted_copies", "1 GiB pinned to device", {TLS: at_least(6, "GB/s")}),
+    Goal("encrypted_copies", "1 GiB pinned to device", {TLS: of_plain(70)}),
+    Goal("encrypted_copies", "1 GiB pinned from device", {TLS: at_least(6, "GB/s")}),
+    Goal("encrypted_copies", "1 GiB pinned from device", {TLS: of_plain(70)}),
+    Goal("encrypted_calls", "4 bytes from device to pinned, waited", {TLS: more_than_plain(5, "us")}),
+    Goal("encrypted_start", "from cuInit to the end of the first kernel", {TLS: more_than_plain(20, "ms")}),
     Goal("slow", "training step of 328 calls", SLOW),
     Goal("slow_models", "ResNet-50 training step, batch 64", SLOW),
 ]
@@ -117,9 +131,9 @@ def judged(result):
     for goal in GOALS:
         row = rows.get((goal.group, goal.row))
         for way, limit in goal.limits.items() if row else []:
-            value, native = middle(row, way), middle(row, NATIVE)
-            if value is not None and native is not None:
-                yield goal, row, way, limit, limit.is_met(value, native)
+            value, other = middle(row, way), middle(row, limit.than)
+            if value is not None and other is not None and middle(row, NATIVE) is not None:
+                yield goal, row, way, limit, limit.is_met(value, other)
 
 
 def judged_counts(result):

@@ -43,6 +43,8 @@ class Place:
             changes.update(BENCH_QUICK="yes")
         if way.disabled:
             changes.update(AITHERION_DISABLE=way.disabled)
+        if way.is_encrypted:
+            changes.update(AITHERION_ENCRYPT="on")
         if not way.transport:
             return self.bed.environment(beds.NATIVE, **changes)
         if way.is_several:
