@@ -433,7 +433,9 @@ static void step_captured(const char *words)
         captured.graph = whole;
         captured.ready = ready;
     }
-    puts(name_of(status ? status : cuStreamSynchronize(stream)));
+    if (!status)
+        status = cuStreamSynchronize(stream);
+    puts(name_of(status ? status : cuStreamDestroy_v2(stream)));
 }
 
 static void step_export(const char *words)
@@ -720,7 +722,7 @@ static CUresult launch(const char *name, int n, CUstream stream, void **params)
 static CUresult fill(int n, float value, bool *out_is_right)
 {
     CUdeviceptr p = 0;
-    CUstream stream;
+    CUstream stream = NULL;
     float *values = calloc((size_t)n, sizeof *values);
     CUresult status =
         values ? cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) : CUDA_ERROR_OUT_OF_MEMORY;
@@ -737,6 +739,8 @@ static CUresult fill(int n, float value, bool *out_is_right)
         *out_is_right = values[i] == value;
     if (!status)
         status = cuMemFree_v2(p);
+    if (!status)
+        status = cuStreamDestroy_v2(stream);
     free(values);
     return status;
 }
@@ -827,7 +831,9 @@ static CUresult fetch(int times, size_t bytes, bool *is_right)
     *is_right = !status && !memcmp(there, back, bytes);
     free(there);
     free(back);
-    return status ? status : cuMemFree_v2(memory);
+    if (!status)
+        status = cuMemFree_v2(memory);
+    return status ? status : cuStreamDestroy_v2(stream);
 }
 
 static void step_fetch(const char *words) /* TIMES BYTES */
@@ -968,6 +974,8 @@ static void step_record(const char *words) /* TIMES */
     if (!status)
         status = cuEventSynchronize(event);
     CUresult wrong = cuEventRecordWithFlags(event, NULL, 5);
+    if (!status)
+        status = cuEventDestroy_v2(event);
     printf("%s %s\n", name_of(status), wrong == CUDA_ERROR_INVALID_VALUE ? "right" : "wrong");
 }
 
@@ -1044,6 +1052,8 @@ static void step_several(const char *words)
             status = use(streams[i], events[i]);
         if (!status)
             status = cuEventDestroy_v2(events[i]);
+        if (!status)
+            status = cuStreamDestroy_v2(streams[i]);
     }
     puts(name_of(status));
 }
