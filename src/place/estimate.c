@@ -52,9 +52,9 @@ static const struct {
     double nvlink, most_ll;
     bool has_ll128; /* over NVLink */
 } generations[] = {
-    { 60, 18.0, 39.0, false }, { 70, 20.0, 39.0, true },  { 75, 20.0, 39.0, false },
-    { 80, 20.0, 87.7, true },  { 86, 12.0, 87.7, false }, { 89, 20.0, 87.7, false },
-    { 90, 20.6, 87.7, true },
+    { 60, 18.0, 39.0, false }, { 70, 20.0, 39.0, true },     { 75, 20.0, 39.0, false },
+    { 80, 20.0, 87.7, true },  { 86, 12.0, 87.7, false },    { 89, 20.0, 87.7, false },
+    { 90, 20.6, 87.7, true },  { ATH_UNKNOWN, 0, 0, false }, /* any other */
 };
 
 /* NCCL counts 12 GB/s where PCIe 3.0 x16 has 15.754, and as much less for others. */
@@ -66,7 +66,7 @@ static const struct {
 static size_t generation_of(int capability)
 {
     size_t i = 0;
-    while (i < ATH_COUNT(generations) && generations[i].capability != capability)
+    while (i < ATH_COUNT(generations) - 1 && generations[i].capability != capability)
         i++;
     return i;
 }
@@ -95,13 +95,10 @@ static void look_at_gpus(const struct ath_machine *machine, const size_t *ring,
 static double nccl_pair(const struct ath_machine *machine, const struct ath_gpu_pair *pair,
                         int capability)
 {
-    size_t generation = generation_of(capability);
     double own = (double)pair->bandwidth_bytes_per_s / GB;
 
     if (pair->knows_links && pair->links)
-        return pair->links > 0 && generation < ATH_COUNT(generations)
-                   ? pair->links * generations[generation].nvlink
-                   : 0;
+        return pair->links > 0 ? pair->links * generations[generation_of(capability)].nvlink : 0;
     if (pair->class == ATH_PCI_SYS && pair->source == ATH_FIGURE_TABLE)
         return own; /* of sockets: NCCL's own figure */
     if (pair->source == ATH_FIGURE_MEASURED)

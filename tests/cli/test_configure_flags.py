@@ -35,6 +35,7 @@ MISFITS = [
     (("--gpus", "0035:03:00.0"), "gpu-other-node", "belongs to NUMA node 8", "has the GPUs 0004:04:00.0, 0004:05:00.0"),
     (("--gpus", "0035:09:00.0"), "gpu-missing", "0035:09:00.0", "has the GPUs 0004:04:00.0, 0004:05:00.0"),
     (("--rdma-devices", "mlx5_9"), "rdma-device-missing", "mlx5_9", "did you mean 'mlx5_0'?"),
+    (("--rdma-devices", "ib7"), "rdma-device-missing", "'ib7'", "this machine has mlx5_0, mlx5_1"),
 ]
 
 

@@ -42,8 +42,16 @@ static void hang(void)
         pause();
 }
 
-static CUresult copy(double bytes_per_ns, size_t bytes)
+/* Each context has one stream. */
+static CUstream stream_of(int device)
 {
+    return (CUstream)(uintptr_t)(device + 1);
+}
+
+static CUresult copy(double bytes_per_ns, size_t bytes, CUstream stream)
+{
+    if (stream != stream_of(current))
+        return CUDA_ERROR_INVALID_HANDLE;
     bool is_slow = is("noisy") && copies++ % 7 < 2;
     now_ns += (NS_PER_COPY + (double)bytes / bytes_per_ns) * (is_slow ? 10 : 1);
     return CUDA_SUCCESS;
@@ -152,31 +160,31 @@ CUresult cuMemFreeHost(void *address)
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                            CUcontext from_context, size_t bytes, CUstream stream)
 {
-    (void)stream;
     if (is("hangs-later"))
         hang();
     if (to != (CUdeviceptr)(uintptr_t)&memory[to_context->device] ||
         from != (CUdeviceptr)(uintptr_t)&memory[from_context->device])
         return CUDA_ERROR_INVALID_VALUE;
-    return copy(speeds[from_context->device][to_context->device], bytes);
+    return copy(speeds[from_context->device][to_context->device], bytes, stream);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
-    (void)to, (void)from, (void)stream;
-    return copy(20, bytes);
+    (void)to, (void)from;
+    return copy(20, bytes, stream);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    (void)to, (void)from, (void)stream;
-    return copy(25, bytes);
+    (void)to, (void)from;
+    return copy(25, bytes, stream);
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
-    (void)flags;
-    *stream = NULL;
+    if (flags != CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    *stream = stream_of(current);
     return CUDA_SUCCESS;
 }
 
@@ -190,7 +198,8 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
-    (void)stream;
+    if (stream != stream_of(current))
+        return CUDA_ERROR_INVALID_HANDLE;
     event->ns = now_ns;
     return CUDA_SUCCESS;
 }

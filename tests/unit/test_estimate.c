@@ -158,6 +158,7 @@ TEST(facts_that_lack)
     ath_estimate_look(&machine, pair, 2, &facts);
     ck_assert_int_eq(facts.lack, ATH_NCCL_NO_CAPABILITY);
     ck_assert_int_eq(facts.ring_bytes_per_s, 900000000000);
+    ck_assert(facts.nccl_gb_per_s == 0); /* the capability has no row */
     machine.gpus[0].vendor_id = 0x1002;
     ath_estimate_look(&machine, pair, 2, &facts);
     ck_assert_int_eq(facts.lack, ATH_NCCL_NOT_NVIDIA);

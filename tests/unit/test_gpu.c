@@ -345,7 +345,7 @@ TEST(reads_the_partitions_of_an_instinct)
     }
 }
 
-/* Puts a bridge of the socket that is node 8, whose CPUs 64-127 are offline. */
+/* Puts a bridge of each socket. The CPUs 64-127 of the second one, which is node 8, are offline. */
 static void put_offline_socket(const char *node0, const char *online)
 {
     struct ath_err err;
@@ -358,6 +358,8 @@ static void put_offline_socket(const char *node0, const char *online)
     tree_put(&tree, online, "sys/devices/system/cpu/online");
     tree_pci(&tree, "pci0030:00", "0030:00:00.0", "0x060400", "0x1014", "0x04c1");
     tree_put(&tree, "8\n", "sys/devices/pci0030:00/0030:00:00.0/numa_node");
+    tree_pci(&tree, "pci0000:00", "0000:00:00.0", "0x060400", "0x1014", "0x04c1");
+    tree_put(&tree, "0\n", "sys/devices/pci0000:00/0000:00:00.0/numa_node"); /* the first one */
     ck_assert_int_eq(ath_nodes_read(&root, &machine, &err), 0);
 }
 

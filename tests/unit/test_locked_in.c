@@ -403,6 +403,10 @@ TEST(gives_up_on_a_listener_that_has_ended)
     ck_assert_int_eq(ath_session_report_answer(pair[0], 7), 0);
     ck_assert_int_eq(ath_session_report_ask(pair[1], &question, &answer), 0);
     ck_assert_uint_eq(answer, 7);
+    ck_assert_int_eq(send(pair[0], "short", 5, 0), 5);
+    ck_assert_int_eq(ath_session_report_ask(pair[1], &question, &answer), -ECONNRESET);
+    ck_assert_int_eq(shutdown(pair[0], SHUT_WR), 0); /* it reads on, and says no more */
+    ck_assert_int_eq(ath_session_report_ask(pair[1], &question, &answer), -ECONNRESET);
     close(pair[0]);
     ck_assert_int_lt(ath_session_report_ask(pair[1], &question, &answer), 0);
     ck_assert_int_lt(ath_session_report_ask(-1, &question, &answer), 0);

@@ -47,6 +47,18 @@ static void expect_nothing(const char *path)
 
 FIXTURE(setup, teardown);
 
+/* The memory of a process is a file that can be opened, and whose first byte cannot be read. */
+TEST(a_file_that_cannot_be_read_gives_nothing)
+{
+    struct ath_root whole;
+    struct ath_err err;
+    ck_assert_int_eq(ath_root_open("/", &whole, &err), 0);
+    errno = 0;
+    ck_assert_ptr_null(ath_root_read(&whole, "proc/self/mem"));
+    ck_assert_int_eq(errno, EIO);
+    ath_root_free(&whole);
+}
+
 TEST(trims_blanks_and_newlines)
 {
     tree_put(&tree, "100000\n", "speed");

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "remote/switches.h"
 #include "remote/transport/pieces.h"
@@ -377,6 +379,24 @@ TEST(pieces_that_came_in_part)
     }
     ck_assert_uint_eq(ath_pieces_left(&writer), 0); /* although the last units came before */
     ck_assert_uint_eq(ath_pieces_missing(&reader), 0);
+}
+
+/* A call that waits for a dead peer ends each second, so that the peer is looked at. */
+TEST(a_call_of_a_socket_waits_for_a_second)
+{
+    static const int options[] = { SO_RCVTIMEO, SO_SNDTIMEO };
+    int pair[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    struct ath_stream *stream = ath_tcp_stream((struct ath_socket){ .fd = pair[0] });
+    for (size_t i = 0; i < ATH_COUNT(options); i++) {
+        struct timeval time = { 0 };
+        socklen_t size = sizeof time;
+        ck_assert_int_eq(getsockopt(pair[0], SOL_SOCKET, options[i], &time, &size), 0);
+        ck_assert_int_eq(time.tv_sec, 1);
+    }
+    ck_assert_int_eq(fcntl(pair[0], F_GETFL) & O_NONBLOCK, 0);
+    stream->ops->close(stream);
+    close(pair[1]);
 }
 
 TEST(limits_the_number_of_connections)
