@@ -177,7 +177,7 @@ static void list_near(const struct ath_machine *machine, int node, struct propos
 {
     size_t count;
     ath_auto_free size_t *gpus = gpus_of(machine, node, &count);
-    struct ath_place_ports ports __attribute__((cleanup(ath_place_ports_free))) = { 0 };
+    ATH_AUTO(ath_place_ports) ports = { 0 };
 
     ath_place_find_ports(machine, gpus, count, NULL, &ports);
     for (size_t i = 0; i < ports.count; i++)
@@ -303,7 +303,7 @@ static void note_nearer_ports(struct proposal *proposal, const struct ath_docume
 static char *nearest_words(const struct ath_machine *machine, const struct proposal_ports *ports,
                            size_t gpu)
 {
-    struct ath_place_ports own __attribute__((cleanup(ath_place_ports_free))) = { 0 };
+    ATH_AUTO(ath_place_ports) own = { 0 };
     struct ath_text words = { 0 };
 
     ath_place_find_ports(machine, &gpu, 1, NULL, &own);
@@ -369,11 +369,8 @@ static void add_data_links(const struct proposal_ports *ports, struct ath_docume
 {
     for (size_t i = 0; i < ports->data_count; i++) {
         const char *link = link_of(ports->data[i]);
-        bool is_new = entry->data_iface.count < ATH_DATA_INTERFACES_MAX && link &&
-                      ath_form_fits(ATH_FORM_INTERFACE, link);
-        for (size_t j = 0; is_new && j < entry->data_iface.count; j++)
-            is_new = strcmp(entry->data_iface.items[j], link) != 0;
-        if (is_new)
+        if (entry->data_iface.count < ATH_DATA_INTERFACES_MAX && link &&
+            ath_form_fits(ATH_FORM_INTERFACE, link) && !ath_texts_has(&entry->data_iface, link))
             ath_texts_add(&entry->data_iface, link);
     }
 }

@@ -284,10 +284,7 @@ const char *ath_roce_device_find(const struct ath_machine *machine, const char *
 
 bool ath_roce_is_bound(const struct ath_document_numa *entry, const char *device)
 {
-    for (size_t i = 0; i < entry->rdma_devices.count; i++)
-        if (!strcmp(entry->rdma_devices.items[i], device))
-            return true;
-    return false;
+    return ath_texts_has(&entry->rdma_devices, device);
 }
 
 /* Adds a device to a value, whose names are separated by commas. */

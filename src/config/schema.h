@@ -141,6 +141,9 @@ void ath_schema_clear(const struct ath_schema *mapping, void *base);
 void ath_texts_add(struct ath_texts *texts, const char *text);
 void ath_texts_free(struct ath_texts *texts);
 
+/* Returns whether one of the texts is equal to text; false for NULL. */
+bool ath_texts_has(const struct ath_texts *texts, const char *text);
+
 /* Returns the texts as "a, b"; "" for none. The caller frees it. */
 char *ath_texts_join(const struct ath_texts *texts);
 

@@ -75,6 +75,14 @@ void ath_texts_free(struct ath_texts *texts)
     *texts = (struct ath_texts){ 0 };
 }
 
+bool ath_texts_has(const struct ath_texts *texts, const char *text)
+{
+    for (size_t i = 0; text && i < texts->count; i++)
+        if (!strcmp(texts->items[i], text))
+            return true;
+    return false;
+}
+
 char *ath_texts_join(const struct ath_texts *texts)
 {
     struct ath_text text = { 0 };

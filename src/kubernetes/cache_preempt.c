@@ -9,14 +9,6 @@
 #include "base/cleanup.h"
 #include "kubernetes/cache_state.h"
 
-static bool has_text(const struct ath_texts *texts, const char *text)
-{
-    for (size_t i = 0; i < texts->count; i++)
-        if (!strcmp(texts->items[i], text))
-            return true;
-    return false;
-}
-
 /* A pod of a node, while victims are chosen. */
 struct guest {
     const struct ath_kube_cache_pod *pod;
@@ -57,7 +49,7 @@ static bool choose_victims(const struct ath_kube_cache_node *node, const struct 
 
     for (size_t i = 0; i < node->pod_count; i++)
         guests[i] = (struct guest){ .pod = node->pods[i],
-                                    .is_gone = has_text(victims, node->pods[i]->uid) };
+                                    .is_gone = ath_texts_has(victims, node->pods[i]->uid) };
     qsort(guests, node->pod_count, sizeof *guests, compare_guests);
     bool fits = fits_without(node, guests, &pod->wish);
     for (; !fits && count < node->pod_count && guests[count].pod->priority < pod->priority; count++)
@@ -67,7 +59,7 @@ static bool choose_victims(const struct ath_kube_cache_node *node, const struct 
             fits = fits_without(node, guests, &pod->wish);
         }
     while (fits && count--) {
-        if (!guests[count].is_gone || has_text(victims, guests[count].pod->uid))
+        if (!guests[count].is_gone || ath_texts_has(victims, guests[count].pod->uid))
             continue;
         guests[count].is_gone = false;
         guests[count].is_gone = !fits_without(node, guests, &pod->wish);

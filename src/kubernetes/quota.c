@@ -148,10 +148,7 @@ int ath_kube_quota_read(const json_t *json, struct ath_kube_quota *out, struct a
 
 static bool has_priority(const struct ath_kube_quota *quota, const char *priority)
 {
-    for (size_t i = 0; i < quota->priorities.count; i++)
-        if (priority && !strcmp(quota->priorities.items[i], priority))
-            return true;
-    return !quota->priorities.count;
+    return ath_texts_has(&quota->priorities, priority) || !quota->priorities.count;
 }
 
 bool ath_kube_quota_concerns(const struct ath_kube_quota *quota, const struct ath_kube_claim *claim)

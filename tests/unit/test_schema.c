@@ -287,3 +287,18 @@ TEST(a_written_document_reads_back)
     ck_assert_str_eq(second.roce.cards.items[0].description, "a: \"b\" # c");
     ck_assert_str_eq(second.roce.macvlans.items[1].address, "192.168.101.10/24");
 }
+
+TEST(finds_only_whole_texts)
+{
+    ATH_AUTO(ath_texts) devices = { 0 };
+    ck_assert(!ath_texts_has(&devices, "mlx5_0"));
+    ath_texts_add(&devices, "mlx5_0");
+    ath_texts_add(&devices, "mlx5_10");
+
+    ck_assert(ath_texts_has(&devices, "mlx5_0"));
+    ck_assert(ath_texts_has(&devices, "mlx5_10"));
+    ck_assert(!ath_texts_has(&devices, "mlx5_1"));
+    ck_assert(!ath_texts_has(&devices, "mlx5_100"));
+    ck_assert(!ath_texts_has(&devices, ""));
+    ck_assert(!ath_texts_has(&devices, NULL));
+}

@@ -42,10 +42,7 @@ struct misfit {
 
 static void add_name(struct ath_texts *names, const char *name)
 {
-    for (size_t i = 0; name && i < names->count; i++)
-        if (!strcmp(names->items[i], name))
-            return;
-    if (name)
+    if (name && !ath_texts_has(names, name))
         ath_texts_add(names, name);
 }
 

@@ -419,14 +419,11 @@ static char *link_meaning(const char *word, int count)
         ngettext("%s: %d NVLink", "%s: %d NVLinks in parallel", (unsigned long)count), word, count);
 }
 
-static void note_link(struct shown *shown, char *line)
+static void note_link(struct shown *shown, const char *word, int count)
 {
-    ath_auto_free char *owned = line;
-    for (size_t i = 0; i < shown->links.count; i++)
-        if (!strcmp(shown->links.items[i], line))
-            return;
-    *(char **)ath_push(&shown->links.items, &shown->links.count, sizeof *shown->links.items) =
-        ath_steal(&owned);
+    ath_auto_free char *meaning = link_meaning(word, count);
+    if (!ath_texts_has(&shown->links, meaning))
+        ath_texts_add(&shown->links, meaning);
 }
 
 static void note_words(const struct ath_place_group *group, struct shown *shown)
@@ -438,7 +435,7 @@ static void note_words(const struct ath_place_group *group, struct shown *shown)
     struct ath_gpu_pair pair = ath_place_slowest_link(group);
     ath_auto_free char *word = ath_gpu_pair_word(group->machine, &pair);
     if (word && pair.links)
-        note_link(shown, link_meaning(word, pair.links));
+        note_link(shown, word, pair.links);
     else if (word)
         shown->classes[pair.class] = true;
 }

@@ -57,14 +57,6 @@ static void find_keys(const struct ath_tui *tui, struct keys *out)
         ath_texts_add(&out->names, ATH_KEY_NAME_DEFAULT);
 }
 
-static bool has_name(const struct ath_texts *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (!strcmp(names->items[i], name))
-            return true;
-    return false;
-}
-
 static bool has_row(const struct ath_tui *tui, const char *name)
 {
     return row_of(tui, name) != NULL;
@@ -77,17 +69,17 @@ static bool has_no_row(const struct ath_tui *tui, const char *name)
 
 static bool has_key(const struct ath_tui *tui, const char *name)
 {
-    __attribute__((cleanup(keys_free))) struct keys keys = { 0 };
+    ATH_AUTO(keys) keys = { 0 };
     find_keys(tui, &keys);
-    return has_name(&keys.names, name);
+    return ath_texts_has(&keys.names, name);
 }
 
 /* Returns whether the key can be removed alone: the only key of all can only be replaced. */
 static bool has_key_of_its_own(const struct ath_tui *tui, const char *name)
 {
-    __attribute__((cleanup(keys_free))) struct keys keys = { 0 };
+    ATH_AUTO(keys) keys = { 0 };
     find_keys(tui, &keys);
-    return keys.is_folder && has_name(&keys.names, name);
+    return keys.is_folder && ath_texts_has(&keys.names, name);
 }
 
 static bool can_make_key(const struct ath_tui *tui, const char *name)
@@ -146,7 +138,7 @@ static void list_identity(const struct ath_tui *tui, const struct keys *keys, co
                           struct ath_menu_list *out)
 {
     ath_auto_free char *rights = rights_words(row_of(tui, name));
-    bool is_without = keys->path && !has_name(&keys->names, name);
+    bool is_without = keys->path && !ath_texts_has(&keys->names, name);
     ath_auto_free char *detail =
         ath_xasprintf("%s%s%s", rights, is_without ? _(", ") : "", is_without ? _("no key") : "");
     ath_auto_free char *label = ath_tui_fill(_("Identity {0}"), name);
@@ -156,7 +148,7 @@ static void list_identity(const struct ath_tui *tui, const struct keys *keys, co
 /* Lists the rows of the document, then keys without a row. */
 static void list_identities(const struct ath_tui *tui, struct ath_menu_list *out)
 {
-    __attribute__((cleanup(keys_free))) struct keys keys = { 0 };
+    ATH_AUTO(keys) keys = { 0 };
     const struct ath_document *document = &tui->store.document;
 
     find_keys(tui, &keys);
@@ -169,7 +161,7 @@ static void list_identities(const struct ath_tui *tui, struct ath_menu_list *out
 
 static char *about_keys(const struct ath_tui *tui, const char *subject)
 {
-    __attribute__((cleanup(keys_free))) struct keys keys = { 0 };
+    ATH_AUTO(keys) keys = { 0 };
 
     (void)subject;
     find_keys(tui, &keys);

@@ -90,10 +90,7 @@ static bool goes(const struct ath_clean_steps *steps, const struct ath_clean_opt
     for (size_t i = 0; i < steps->left_count; i++)
         if (has_name(steps->left[i].macvlans, macvlan))
             return false;
-    for (size_t i = 0; i < steps->macvlans.count; i++)
-        if (!strcmp(steps->macvlans.items[i], macvlan))
-            return true;
-    return !options->id_count;
+    return ath_texts_has(&steps->macvlans, macvlan) || !options->id_count;
 }
 
 /* Leaves a macvlan that was made for another document that exists. */

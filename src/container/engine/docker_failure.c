@@ -134,10 +134,9 @@ void ath_docker_chain_fail(struct ath_docker_chain *chain, int status, const str
     struct ath_start_result *result = chain->result;
     const struct ath_err named = in_names(chain, err);
     if (chain->is_undoing) {
-        size_t length = strlen(result->err.message);
         if (!chain->has_left)
-            snprintf(result->err.message + length, sizeof result->err.message - length,
-                     _("; undoing the start failed too: %s"), named.message);
+            ath_err_append(&result->err, status, _("; undoing the start failed too: %s"),
+                           named.message);
         chain->has_left = true;
         return;
     }

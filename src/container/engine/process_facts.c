@@ -350,14 +350,6 @@ static char *listener_text(const struct listener *listener)
                          listener->port, listener->is_udp ? "/udp" : "");
 }
 
-static bool is_known(const struct ath_texts *texts, const char *text)
-{
-    for (size_t i = 0; i < texts->count; i++)
-        if (!strcmp(texts->items[i], text))
-            return true;
-    return false;
-}
-
 /* Returns true if a process has the socket open. */
 static bool holds_socket(int pid, uint64_t inode)
 {
@@ -389,7 +381,7 @@ void ath_process_listening(int pid, struct ath_texts *out)
         if (!holds_socket(pid, listeners[i].inode))
             continue;
         ath_auto_free char *text = listener_text(&listeners[i]);
-        if (!is_known(out, text)) /* several sockets of UDP share a port */
+        if (!ath_texts_has(out, text)) /* several sockets of UDP share a port */
             ath_texts_add(out, text);
     }
 }

@@ -249,10 +249,7 @@ static int need(struct walk *walk, const char *name, int needer, struct ath_err 
                            _("'%s' needs a library with an impossible name"),
                            walk->closure.items[needer].name);
     if (ath_closure_is_from_host(name)) {
-        bool is_known = false;
-        for (size_t i = 0; i < walk->closure.from_host.count; i++)
-            is_known |= !strcmp(walk->closure.from_host.items[i], name);
-        if (!is_known)
+        if (!ath_texts_has(&walk->closure.from_host, name))
             ath_texts_add(&walk->closure.from_host, name);
         return 0;
     }
@@ -367,7 +364,7 @@ int ath_closure_find(const char *program, const struct ath_root *root,
                      const struct ath_closure_late *lates, size_t late_count,
                      struct ath_closure *out, struct ath_err *err)
 {
-    __attribute__((cleanup(walk_free))) struct walk walk = { .root = root };
+    ATH_AUTO(walk) walk = { .root = root };
     size_t place = 0;
 
     int status = add_program(&walk, program, err);

@@ -40,9 +40,8 @@ static bool add_endpoint(struct ath_texts *list, const char *address, int port)
 {
     ath_auto_free char *text = ath_plan_endpoint(address, port);
 
-    for (size_t i = 0; i < list->count; i++)
-        if (!strcmp(list->items[i], text))
-            return false;
+    if (ath_texts_has(list, text))
+        return false;
     ath_texts_add(list, text);
     return true;
 }

@@ -276,8 +276,5 @@ int ath_plan_facts_minor(const struct ath_plan_facts *facts, const struct ath_pc
 
 bool ath_plan_facts_may_have(const struct ath_plan_facts *facts, const char *device)
 {
-    for (size_t i = 0; i < facts->devices.count; i++)
-        if (!strcmp(facts->devices.items[i], device))
-            return true;
-    return !facts->knows_devices;
+    return ath_texts_has(&facts->devices, device) || !facts->knows_devices;
 }

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -192,10 +191,8 @@ size_t ath_plan_place(const struct ath_document_item *item, const char *key, int
 
 void ath_plan_add_device(struct ath_plan_node *node, const char *path)
 {
-    for (size_t i = 0; i < node->devices.count; i++)
-        if (!strcmp(node->devices.items[i], path))
-            return;
-    ath_texts_add(&node->devices, path);
+    if (!ath_texts_has(&node->devices, path))
+        ath_texts_add(&node->devices, path);
 }
 
 void ath_plan_add_mount(struct ath_plan_node *node, const char *source, const char *target,
@@ -442,7 +439,7 @@ int ath_plan_make(const struct ath_document *document, const struct ath_machine 
                   const struct ath_plan_facts *facts, const struct ath_plan_options *options,
                   struct ath_plan *out, struct ath_faults *faults, struct ath_err *err)
 {
-    __attribute__((cleanup(selection_free))) struct selection selection = { 0 };
+    ATH_AUTO(selection) selection = { 0 };
     ATH_AUTO(ath_plan) plan = { .is_process = options->is_process };
 
     int status = check_ids(document, options, err);
