@@ -463,7 +463,7 @@ static void split_word(struct completing *completing, const char *word, bool is_
 void ath_candidates_find(const char *kind, const char *const *words, size_t count,
                          struct ath_candidates *out)
 {
-    __attribute__((cleanup(completing_free))) struct completing completing = { .out = out };
+    ATH_AUTO(completing) completing = { .out = out };
     const struct kind *found = find_kind(kind);
     struct ath_texts plain = { 0 };
     struct ath_err err;

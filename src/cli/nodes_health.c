@@ -225,8 +225,7 @@ static void take_document(const struct ath_health_facts *facts, struct ath_nodes
 void ath_nodes_look(const struct ath_cli *cli, const struct ath_health_facts *facts,
                     struct ath_health_runtimes *out)
 {
-    __attribute__((cleanup(looking_free))) struct looking looking = { .path = facts->document_path,
-                                                                      .out = out };
+    ATH_AUTO(looking) looking = { .path = facts->document_path, .out = out };
     ATH_AUTO(ath_root) root = { .fd = -1 };
 
     *out = (struct ath_health_runtimes){ 0 };

@@ -147,7 +147,7 @@ static const struct {
 
 bool ath_program_doubt(const char *word, struct ath_err *out)
 {
-    __attribute__((cleanup(program_free))) struct program program = { .fd = -1 };
+    ATH_AUTO(program) program = { .fd = -1 };
     if (!open_program(word, &program))
         return false;
     for (size_t i = 0; i < ATH_COUNT(doubts); i++) {

@@ -451,8 +451,7 @@ static bool find(struct search *search, struct ath_cluster_placement *out)
 int ath_cluster_place(const struct ath_cluster *cluster, const struct ath_cluster_request *request,
                       struct ath_cluster_placement *out, struct ath_err *err)
 {
-    __attribute__((cleanup(search_free))) struct search search = { .cluster = cluster,
-                                                                   .request = request };
+    ATH_AUTO(search) search = { .cluster = cluster, .request = request };
     struct ath_cluster_placement placement = { 0 };
     int status = check(request, err);
 

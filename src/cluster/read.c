@@ -429,9 +429,7 @@ static int finish(struct reader *reader, int status, struct ath_cluster *out)
 int ath_cluster_read(const char *path, struct ath_cluster *out, struct ath_faults *faults,
                      struct ath_err *err)
 {
-    __attribute__((cleanup(reader_free))) struct reader reader = { .path = path,
-                                                                   .folder = folder_of(path),
-                                                                   .err = err };
+    ATH_AUTO(reader) reader = { .path = path, .folder = folder_of(path), .err = err };
     struct stat info;
     bool is_folder = !stat(path, &info) && S_ISDIR(info.st_mode);
 
@@ -441,9 +439,7 @@ int ath_cluster_read(const char *path, struct ath_cluster *out, struct ath_fault
 int ath_cluster_parse(const char *name, const char *text, size_t length, struct ath_cluster *out,
                       struct ath_faults *faults, struct ath_err *err)
 {
-    __attribute__((cleanup(reader_free))) struct reader reader = { .path = name,
-                                                                   .folder = folder_of(name),
-                                                                   .err = err };
+    ATH_AUTO(reader) reader = { .path = name, .folder = folder_of(name), .err = err };
 
     return finish(&reader, read_text(&reader, text, length, faults), out);
 }

@@ -134,7 +134,7 @@ static int connect_switches(const char *file, const struct line *line, size_t ab
 int ath_slurm_topology_add(const char *name, const char *text, struct ath_cluster *cluster,
                            struct ath_err *err)
 {
-    __attribute__((cleanup(lines_free))) struct lines lines = { 0 };
+    ATH_AUTO(lines) lines = { 0 };
     ath_auto_free char *copy = ath_xstrdup(text);
     size_t first = cluster->switch_count;
     int status = read_lines(name, copy, &lines, err);

@@ -118,7 +118,7 @@ static int check_text(const char *text, struct ath_err *err)
 
 static int propose_from(const struct ath_machine *machine, char **out, struct ath_err *err)
 {
-    __attribute__((cleanup(proposal_free))) struct proposal proposal = { .machine = machine };
+    ATH_AUTO(proposal) proposal = { .machine = machine };
 
     ath_schema_defaults(ath_schema_root(), &proposal.document);
     ath_proposal_offer(&proposal.document.node.name, ATH_FORM_NAME, machine->hostname);

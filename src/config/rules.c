@@ -33,7 +33,7 @@ static void claims_free(struct claims *claims)
     free(claims->items);
 }
 
-#define AUTO_CLAIMS __attribute__((cleanup(claims_free))) struct claims
+#define AUTO_CLAIMS ATH_AUTO(claims)
 
 /* Notes the scalar. A missing scalar or one of another kind was reported before. key: its path for
  * messages, or NULL; the list takes ownership. */

@@ -185,7 +185,7 @@ int ath_kube_certificate_make(const char *name, int days, struct ath_kube_certif
                               struct ath_err *err)
 {
     static const char *const names[] = { GNUTLS_FUNCTIONS(ATH_LATE_NAME) NULL };
-    __attribute__((cleanup(identity_free))) struct identity authority = { 0 }, server = { 0 };
+    ATH_AUTO(identity) authority = { 0 }, server = { 0 };
     ATH_AUTO(ath_kube_certificate) texts = { 0 };
 
     int status = ath_late_load("libgnutls.so.30", "libgnutls30", names, &gnutls, err);

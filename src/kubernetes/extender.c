@@ -139,7 +139,7 @@ static void pass_all(const struct question *question, struct filtered *out)
 static unsigned int filter(struct ath_kube_extender *extender, const json_t *body,
                            struct ath_text *out)
 {
-    __attribute__((cleanup(question_free))) struct question question = { 0 };
+    ATH_AUTO(question) question = { 0 };
     ATH_AUTO(ath_kube_pod) pod = { 0 };
     struct ath_err err = { 0 };
     const char *fault = read_question(body, &question);
@@ -196,7 +196,7 @@ static void write_score(const char *name, int score, bool is_first, struct ath_t
 static unsigned int prioritize(struct ath_kube_extender *extender, const json_t *body,
                                struct ath_text *out)
 {
-    __attribute__((cleanup(question_free))) struct question question = { 0 };
+    ATH_AUTO(question) question = { 0 };
     ATH_AUTO(ath_kube_pod) pod = { 0 };
     struct ath_err err = { 0 };
     const char *fault = read_question(body, &question);

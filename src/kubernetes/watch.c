@@ -140,7 +140,7 @@ static int fetch_page(struct ath_kube_watch *watch, struct page *page, int *retr
 
 static int list(struct ath_kube_watch *watch, int *retry_after_s, struct ath_err *err)
 {
-    __attribute__((cleanup(page_free))) struct page page = { 0 };
+    ATH_AUTO(page) page = { 0 };
     int status = 0;
 
     ath_kube_cache_begin(watch->cache, watch->kind);

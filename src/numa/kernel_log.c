@@ -112,7 +112,7 @@ static bool has_nvidia(const struct ath_machine *machine)
 
 void ath_kernel_log_read(const struct ath_root *root, struct ath_machine *machine)
 {
-    __attribute__((cleanup(entries_free))) struct entries entries = { .newest_us = -1 };
+    ATH_AUTO(entries) entries = { .newest_us = -1 };
 
     if (!has_nvidia(machine))
         return;

@@ -346,7 +346,7 @@ static int finish(struct texts *texts, const char *names, struct ath_machine *ou
 int ath_topology_parse_text(const char *name, const char *data, size_t length,
                             struct ath_machine *out, struct ath_err *err)
 {
-    __attribute__((cleanup(texts_free))) struct texts texts = { 0 };
+    ATH_AUTO(texts) texts = { 0 };
     int status = add_text(&texts, name, data, length, err);
 
     return status ? status : finish(&texts, name, out, err);
@@ -371,7 +371,7 @@ static int add_file(struct texts *texts, const char *path, struct ath_err *err)
 
 int ath_topology_read_texts(const char *paths, struct ath_machine *out, struct ath_err *err)
 {
-    __attribute__((cleanup(texts_free))) struct texts texts = { 0 };
+    ATH_AUTO(texts) texts = { 0 };
     const char *rest = paths, *part;
     size_t length;
 

@@ -396,10 +396,8 @@ int ath_place_choose(const struct ath_machine *machine, const int64_t *bandwidth
                      const struct ath_place_request *request, struct ath_place_answer *out,
                      struct ath_err *err)
 {
-    __attribute__((cleanup(choosing_free))) struct choosing choosing =
-        choosing_of(machine, bandwidths, request);
-    __attribute__((cleanup(node_list_free))) struct node_list nodes =
-        list_nodes(machine, request->is_free);
+    ATH_AUTO(choosing) choosing = choosing_of(machine, bandwidths, request);
+    ATH_AUTO(node_list) nodes = list_nodes(machine, request->is_free);
     ATH_AUTO(ath_place_answer) answer = { 0 };
 
     for (size_t i = 0; i < machine->gpu_count; i++) {

@@ -202,7 +202,7 @@ int ath_place_choose_cpus(const struct ath_machine *machine, const size_t *gpus,
                           size_t wanted, const struct ath_idset *allowed,
                           struct ath_place_cpus *out, struct ath_err *err)
 {
-    __attribute__((cleanup(shares_free))) struct shares shares = { 0 };
+    ATH_AUTO(shares) shares = { 0 };
     size_t usable = 0, near = 0;
 
     list_shares(machine, gpus, gpu_count, allowed, &shares);
@@ -289,7 +289,7 @@ void ath_place_divide_cpus(const struct ath_machine *machine, const size_t *gpus
                            size_t group_count, const struct ath_idset *allowed,
                            struct ath_idset *out)
 {
-    __attribute__((cleanup(shares_free))) struct shares shares = { 0 };
+    ATH_AUTO(shares) shares = { 0 };
 
     list_shares(machine, gpus, size * group_count, allowed, &shares);
     for (size_t i = 0; i < shares.count; i++)

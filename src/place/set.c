@@ -338,7 +338,7 @@ static int find_best(struct problem *problem, struct ath_set_choice *out)
 
 int ath_set_best(const struct ath_set_request *request, struct ath_set_choice *out)
 {
-    __attribute__((cleanup(problem_free))) struct problem problem = { 0 };
+    ATH_AUTO(problem) problem = { 0 };
     int status = request->size && request->group_count ? read_request(request, &problem) : -ENOENT;
     return status ? status : find_best(&problem, out);
 }

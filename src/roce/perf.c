@@ -284,9 +284,8 @@ int ath_perf_test_client(const struct ath_root *root, const struct ath_perf_plan
                          const struct ath_perf_watch *watch, struct ath_perf_result *out,
                          struct ath_err *err)
 {
-    __attribute__((cleanup(side_free))) struct side side = {
-        .root = root, .local = ours, .channel = channel, .watch = watch, .plan = *plan
-    };
+    ATH_AUTO(side)
+    side = { .root = root, .local = ours, .channel = channel, .watch = watch, .plan = *plan };
     struct ath_perf_figures figures = { 0 };
     int status = be_client(&side, &figures, err);
     return finish(&side, status, &figures, out, err);
@@ -296,9 +295,7 @@ int ath_perf_test_server(const struct ath_root *root, const struct ath_perf_loca
                          const struct ath_perf_channel *channel, const struct ath_perf_watch *watch,
                          struct ath_perf_result *out, struct ath_err *err)
 {
-    __attribute__((cleanup(side_free))) struct side side = {
-        .root = root, .local = ours, .channel = channel, .watch = watch
-    };
+    ATH_AUTO(side) side = { .root = root, .local = ours, .channel = channel, .watch = watch };
     struct ath_perf_figures figures = { 0 };
     int status = be_server(&side, &figures, err);
     return finish(&side, status, &figures, out, err);

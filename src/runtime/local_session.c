@@ -245,7 +245,8 @@ static int take_question(struct local_session *session)
 int ath_local_session_serve(struct ath_socket socket, const struct ath_server *server,
                             uint64_t devices)
 {
-    __attribute__((cleanup(local_session_free))) struct local_session session = {
+    ATH_AUTO(local_session)
+    session = {
         .socket = socket,
         .server = server,
         .books = ath_board_books(server),

@@ -150,7 +150,7 @@ static int set_log_level(const char *text, struct ath_err *err)
 
 int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
 {
-    __attribute__((cleanup(ath_listener_free))) struct ath_listener listener = { .unused.fd = -1 };
+    ATH_AUTO(ath_listener) listener = { .unused.fd = -1 };
     int status = set_log_level(options->log_level, err);
     if (status)
         return status;

@@ -130,7 +130,7 @@ static int apply(struct work *work, struct ath_err *err)
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
-    __attribute__((cleanup(work_free))) struct work work = { .cli = cli };
+    ATH_AUTO(work) work = { .cli = cli };
 
     int status = ath_nodes_open(cli, false, &work.nodes, err);
     if (status)

@@ -113,7 +113,7 @@ static void estimate(struct work *work)
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
+    ATH_AUTO(work) work = { .cli = cli, .options = data };
     int status = read_operation(&work, err);
 
     if (!status)

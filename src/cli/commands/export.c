@@ -188,7 +188,7 @@ static int save(struct work *work, struct ath_err *err)
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
+    ATH_AUTO(work) work = { .cli = cli, .options = data };
 
     int status = read_words(&work, err);
     if (!status)

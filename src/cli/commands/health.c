@@ -71,7 +71,7 @@ static int show(struct ath_cli *cli, const void *options, struct ath_repeat *rep
                 struct ath_err *err)
 {
     (void)options;
-    struct look look __attribute__((cleanup(look_free))) = { 0 };
+    ATH_AUTO(look) look = { 0 };
     int status = look_at(cli, &look, err);
     if (status)
         return status;

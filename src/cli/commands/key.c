@@ -302,7 +302,7 @@ static int do_action(struct work *work, const struct options *options, struct at
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
-    __attribute__((cleanup(work_free))) struct work work = { .cli = cli };
+    ATH_AUTO(work) work = { .cli = cli };
 
     if (options->is_new + !!options->export_name + !!options->import_name > 1)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,

@@ -131,7 +131,7 @@ static int add_row(struct work *work, const struct options *options, const char 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
-    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    ATH_AUTO(work) work = { 0 };
     const char *name = cli->arguments[0];
     bool has_moved = false;
 

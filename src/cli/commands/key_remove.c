@@ -67,7 +67,7 @@ static int remove_row(const struct work *work, const char *name, bool is_dry_run
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    ATH_AUTO(work) work = { 0 };
     const char *name = cli->arguments[0];
 
     bool had_row = false;

@@ -182,7 +182,7 @@ static int publish(struct work *work)
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
+    ATH_AUTO(work) work = { .cli = cli, .options = data };
 
     work.agent.clock = ath_now_ms;
     int status = read_options(&work, err);

@@ -159,7 +159,7 @@ static int show(const struct ath_cli *cli, json_t *objects, struct ath_err *err)
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { .options = data };
+    ATH_AUTO(work) work = { .options = data };
     ath_auto_free char *text = NULL;
     json_auto_t *objects = NULL;
 

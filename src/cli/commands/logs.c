@@ -347,7 +347,7 @@ static int follow(struct work *work, struct ath_err *err)
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *given = data;
-    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    ATH_AUTO(work) work = { 0 };
 
     int status = read_options(cli, given, &work.wanted, err);
     take_level(given->level, &work);

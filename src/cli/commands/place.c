@@ -192,7 +192,7 @@ static int show(struct work *work, struct ath_err *err)
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
+    ATH_AUTO(work) work = { .cli = cli, .options = data };
     int status = read_request(&work, err);
 
     if (!status)

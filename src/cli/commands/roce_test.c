@@ -272,7 +272,7 @@ static int serve(struct test *test, const struct options *options, struct ath_er
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
-    __attribute__((cleanup(test_free))) struct test test = { .cli = cli, .root = { .fd = -1 } };
+    ATH_AUTO(test) test = { .cli = cli, .root = { .fd = -1 } };
     struct ath_perf_result result;
 
     int status = parse_options(options, &test, err);

@@ -140,8 +140,7 @@ static int give_up(const struct ath_run_work *work, int status, const struct ath
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(ath_run_work_free))) struct ath_run_work work = { .cli = cli,
-                                                                             .options = data };
+    ATH_AUTO(ath_run_work) work = { .cli = cli, .options = data };
     struct ath_run_report report;
     int status = ath_run_prepare(&work, err);
     if (status)

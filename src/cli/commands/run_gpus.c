@@ -269,7 +269,8 @@ static int choose(struct ath_server_gpus *gpus, const char *const *servers, size
                   struct ath_err *err)
 {
     ATH_AUTO(ath_set_choice) best = { 0 };
-    __attribute__((cleanup(choosing_free))) struct choosing choosing = {
+    ATH_AUTO(choosing)
+    choosing = {
         .gpus = gpus,
         .is_free = ath_xalloc(gpus->count * sizeof *choosing.is_free),
         .wanted = wanted,

@@ -64,7 +64,7 @@ static int end(struct work *work, struct ath_err *err)
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
-    __attribute__((cleanup(work_free))) struct work work = { .session.fd = -1 };
+    ATH_AUTO(work) work = { .session.fd = -1 };
 
     int status = read_ids(cli, &work, err);
     if (!status)

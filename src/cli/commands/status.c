@@ -144,7 +144,7 @@ static bool is_any_running(const struct ath_node_statuses *statuses)
 static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat,
                 struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    ATH_AUTO(work) work = { 0 };
     ath_auto_free char *start = ath_cli_suggest(cli, "start");
     struct ath_err docker_err = { 0 }, unused;
 

@@ -161,7 +161,7 @@ static int parse_timeout(const char *text, int *out_s, struct ath_err *err)
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
-    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    ATH_AUTO(work) work = { 0 };
     bool is_dry_run = cli->globals.is_dry_run;
     int grace_s;
 

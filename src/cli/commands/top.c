@@ -94,7 +94,7 @@ static int print(struct ath_cli *cli, const struct options *options,
                  const struct ath_top_order *order, struct ath_reach *reach, int interval_s,
                  struct ath_err *err)
 {
-    __attribute__((cleanup(looking_free))) struct looking looking = { .order = order };
+    ATH_AUTO(looking) looking = { .order = order };
     struct looking *shared = &looking;
     ath_auto_free char *seconds = ath_xasprintf("%d", interval_s);
 

@@ -31,7 +31,7 @@ static bool propose(struct ath_tui *tui, const char *profile)
 static bool make_first(struct ath_tui *tui, const char *subject)
 {
     ATH_AUTO(ath_choices) choices = { 0 };
-    struct ath_texts profiles __attribute__((cleanup(ath_texts_free))) = { 0 };
+    ATH_AUTO(ath_texts) profiles = { 0 };
     ath_auto_free char *text =
         ath_xasprintf(_("There is no topology document '%s' yet."), tui->store.path);
 

@@ -102,7 +102,7 @@ static char *sessions_text(const struct looked *looked, const struct ath_style *
 
 static char *make_status(struct ath_tui *tui, const struct ath_style *style)
 {
-    __attribute__((cleanup(looked_free))) struct looked looked = { .root.fd = -1 };
+    ATH_AUTO(looked) looked = { .root.fd = -1 };
     ATH_AUTO(ath_health_report) report = { 0 };
     struct ath_err err = { 0 };
 
@@ -201,7 +201,7 @@ static void choose_session(struct ath_tui *tui, const struct looked *looked)
 
 static bool act(struct ath_tui *tui, enum ath_action action)
 {
-    __attribute__((cleanup(looked_free))) struct looked looked = { .root.fd = -1 };
+    ATH_AUTO(looked) looked = { .root.fd = -1 };
     struct ath_err err = { 0 };
 
     if (action != ATH_ACTION_END)

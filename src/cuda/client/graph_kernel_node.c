@@ -1,6 +1,7 @@
 /* Kernel nodes of graphs. Their parameters travel as one block of bytes, like a launch's. */
 #include "config.h"
 
+#include "base/cleanup.h"
 #include "cuda/client/answer_cache.h"
 #include "cuda/client/client.h"
 #include "cuda/client/kernel_parameters.h"
@@ -46,7 +47,7 @@ CUresult ath_cuda_by_hand_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph gra
                                                   size_t dependency_count,
                                                   const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    __attribute__((cleanup(ath_cuda_packed_free))) struct ath_cuda_packed packed = { 0 };
+    ATH_AUTO(ath_cuda_packed) packed = { 0 };
     struct ath_cuda_exchange exchange;
     CUresult status = pack_node(params, &packed);
     if (!status)
@@ -89,7 +90,7 @@ CUresult ath_cuda_by_hand_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph,
 CUresult ath_cuda_by_hand_cuGraphKernelNodeSetParams_v2(CUgraphNode node,
                                                         const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    __attribute__((cleanup(ath_cuda_packed_free))) struct ath_cuda_packed packed = { 0 };
+    ATH_AUTO(ath_cuda_packed) packed = { 0 };
     struct ath_cuda_exchange exchange;
     CUresult status = pack_node(params, &packed);
     if (!status)
@@ -146,7 +147,7 @@ CUresult ath_cuda_by_hand_cuGraphExecKernelNodeSetParams_v2(CUgraphExec graph_ex
                                                             CUgraphNode node,
                                                             const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    __attribute__((cleanup(ath_cuda_packed_free))) struct ath_cuda_packed packed = { 0 };
+    ATH_AUTO(ath_cuda_packed) packed = { 0 };
     struct ath_cuda_exchange exchange;
     CUresult status = pack_node(params, &packed);
     if (!status)

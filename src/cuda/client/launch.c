@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "cuda/client/allocate.h"
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
@@ -213,7 +214,7 @@ static CUresult check_config(const CUlaunchConfig *config)
 CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                            void **kernel_params, void **extra)
 {
-    __attribute__((cleanup(ath_cuda_packed_free))) struct ath_cuda_packed packed = { 0 };
+    ATH_AUTO(ath_cuda_packed) packed = { 0 };
     CUresult status = config ? check_config(config) : CUDA_ERROR_INVALID_VALUE;
     if (!status)
         status = ath_cuda_pack(
@@ -231,7 +232,7 @@ CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_
                                          unsigned int block_dim_z, unsigned int shared_mem_bytes,
                                          CUstream stream, void **kernel_params, void **extra)
 {
-    __attribute__((cleanup(ath_cuda_packed_free))) struct ath_cuda_packed packed = { 0 };
+    ATH_AUTO(ath_cuda_packed) packed = { 0 };
     const CUlaunchConfig config = {
         grid_dim_x,  grid_dim_y,       grid_dim_z, block_dim_x, block_dim_y,
         block_dim_z, shared_mem_bytes, stream,     NULL,        0
@@ -318,7 +319,7 @@ CUresult ath_cuda_by_hand_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAM
                                                                unsigned int flags)
 {
     enum { DEVICES_MAX = 256 };
-    __attribute__((cleanup(parts_free))) struct parts parts = { .count = device_count };
+    ATH_AUTO(parts) parts = { .count = device_count };
     struct ath_cuda_exchange exchange;
     CUresult status = CUDA_SUCCESS;
     if (!launches || !device_count || device_count > DEVICES_MAX)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 enum {
     OBJECTS_MAX = 65536,
     STRUCT_ROOM = 64 * 1024, /* bytes of a structure at most; NVML's largest has less than half */
@@ -421,9 +423,10 @@ static nvmlReturn_t serve(struct ath_nvml_server *nvml, struct ath_nvml_call cal
     nvml->is_ready = true;
     if (nvml->status)
         return nvml->status;
-    __attribute__((cleanup(served_free))) struct served served = {
-        .nvml = nvml, .facts = &ath_nvml_functions[function], .given = ath_nvml_call_given(call)
-    };
+    ATH_AUTO(served)
+    served = { .nvml = nvml,
+               .facts = &ath_nvml_functions[function],
+               .given = ath_nvml_call_given(call) };
     nvmlReturn_t status = take_given(&served);
     if (!status)
         status = call_library(&served, (enum ath_nvml_function)function);

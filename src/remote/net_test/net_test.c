@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "remote/net_test/lanes.h"
@@ -398,9 +399,8 @@ static int measure_all(struct work *work, const struct ath_stripes_owner *owner,
 int ath_net_test_run(struct ath_session *session, const char *server,
                      const struct ath_net_plan *plan, struct ath_net_test *out, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = {
-        .server = server, .plan = plan, .test = out, .stripes = &session->stripes
-    };
+    ATH_AUTO(work)
+    work = { .server = server, .plan = plan, .test = out, .stripes = &session->stripes };
     const struct ath_stripes_owner owner = ath_session_as_owner(session);
     *out = (struct ath_net_test){ .session = session->id, .is_encrypted = session->tls != NULL };
     if (ath_path_is_wanted(ATH_CONTROL_TRANSPORT_UDP, &session->paths))

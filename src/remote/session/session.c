@@ -363,7 +363,8 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
                        const struct ath_session_first *first, uint64_t deadline_ms,
                        struct ath_err *err)
 {
-    __attribute__((cleanup(handshake_free))) struct handshake handshake = {
+    ATH_AUTO(handshake)
+    handshake = {
         .session = session, .secret = secret, .is_program = first, .deadline_ms = deadline_ms
     };
     uint64_t begin_ns = ath_now_ns(), proof_ns;
