@@ -105,9 +105,8 @@ static const char *pager(void)
 static bool show_in_pager(const char *command, const char *text, size_t length)
 {
     fflush(stdout);
-    setenv(
-        "LESS", "FRSX",
-        0); /* quit if the text fits, keep colours and long lines, leave the text on the screen */
+    /* quit if the text fits, keep colours and long lines, leave the text on the screen */
+    setenv("LESS", "FRSX", 0);
     FILE *pipe = popen(command, "w");
     if (!pipe)
         return false;

@@ -88,8 +88,8 @@ static void read_hugepages(const struct ath_root *root, const char *path,
     char **names;
     size_t count;
 
-    ath_root_list(root, path, &names,
-                  &count); /* sorted by size, because numbers in names sort as numbers */
+    /* sorted by size, because numbers in names sort as numbers */
+    ath_root_list(root, path, &names, &count);
     for (size_t i = 0; i < count; i++)
         read_hugepage_size(root, path, names[i], node);
     ath_names_free(names, count);
@@ -406,8 +406,8 @@ int ath_nodes_read(const struct ath_root *root, struct ath_machine *machine, str
     return 0;
 }
 
-/* Files with the CPUs and memory nodes of a cpuset, as
- * hwloc-gather-topology captures it (cgroup v2, cgroup v1, the older file system). */
+/* Files with the CPUs and memory nodes of a cpuset, as hwloc-gather-topology captures them (cgroup
+ * v2, cgroup v1, the older file system). */
 static const char *const cpuset_files[][2] = {
     { "sys/fs/cgroup%s/cpuset.cpus.effective", "sys/fs/cgroup%s/cpuset.mems.effective" },
     { "sys/fs/cgroup/cpuset%s/cpuset.cpus", "sys/fs/cgroup/cpuset%s/cpuset.mems" },

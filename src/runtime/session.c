@@ -113,8 +113,8 @@ void ath_session_turn_away(int fd, enum ath_control_reason reason, const char *m
     ath_control_refusal_set_reason(refusal, reason);
     ath_control_refusal_set_message(refusal, message);
     const uint8_t *bytes = ath_wire_finish(&builder, &length, &status);
-    (void)!recv(fd, hello, sizeof hello,
-                MSG_DONTWAIT); /* unread bytes would reset the connection */
+    /* unread bytes would reset the connection */
+    (void)!recv(fd, hello, sizeof hello, MSG_DONTWAIT);
     if (bytes)
         (void)!send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -64,14 +64,14 @@ size_t ath_lines_sequence(const char *text, enum ath_role *role)
     return 0;
 }
 
-/* Returns the bytes of the letter at text, and its columns. */
-static size_t letter_at(const char *text, int *out_columns)
+/* Returns the bytes of the character at text, and its columns. */
+static size_t character_at(const char *text, int *out_columns)
 {
     size_t length = 1;
     while (ath_utf8_is_inside(text[length]))
         length++;
-    ath_auto_free char *letter = ath_xasprintf("%.*s", (int)length, text);
-    *out_columns = (int)ath_text_width(letter);
+    ath_auto_free char *character = ath_xasprintf("%.*s", (int)length, text);
+    *out_columns = (int)ath_text_width(character);
     return length;
 }
 
@@ -86,7 +86,7 @@ void ath_lines_add(struct ath_lines *lines, const char *text, int columns)
         int width = 0;
         size_t length = ath_lines_sequence(text, &role);
         if (!length)
-            length = letter_at(text, &width);
+            length = character_at(text, &width);
         if (used + width > columns) {
             add(lines, line.data, line.length);
             ath_text_free(&line);
@@ -109,13 +109,13 @@ void ath_lines_end(struct ath_lines *lines)
 /* ---- drawing ---- */
 
 /* Returns the bytes of plain text that are scrolled away. *skip is the number of columns to scroll
- * away; afterwards what is left of it. */
+ * away, and is reduced by the columns that the text has had. */
 static size_t scrolled_away(const char *text, size_t length, int *skip)
 {
     size_t used = 0;
-    while (used<length && * skip> 0) {
+    while (*skip > 0 && used < length) {
         int width;
-        used += letter_at(text + used, &width);
+        used += character_at(text + used, &width);
         *skip -= width;
     }
     return used < length ? used : length;

@@ -14,7 +14,7 @@ enum {
     READ_SHARE = 10,   /* looks take at most a tenth of the time, even with a slow driver */
     TICK_MS = 250,     /* how often a page sees whether it is time to look */
     AT_ONCE_MS = 200,  /* the first look is often done by then, and the page appears whole */
-    PATIENCE_MS = 2000 /* of a user, who is then told that the page waits */
+    PATIENCE_MS = 2000 /* after this time the page says that it waits */
 };
 
 struct showing {
@@ -40,7 +40,8 @@ static int columns_of(const struct showing *showing)
     return ath_screen_columns(showing->tui->terminal) - 2;
 }
 
-/* A file about a machine does not change. A captured root may change while it is shown. */
+/* Returns the ms between two looks; -1 for a page that stays as it is: a file about a machine does
+ * not change. A captured root may change while it is shown. */
 static int pause_of(const struct showing *showing)
 {
     const struct ath_store *store = &showing->tui->store;
@@ -58,9 +59,8 @@ static char *look(void *context)
 {
     struct showing *showing = context;
     struct ath_err err;
-    if (pause_of(showing) >= 0)
-        (void)ath_store_read_machine(&showing->tui->store,
-                                     &err); /* the text says what is missing */
+    if (pause_of(showing) >= 0) /* the text says what is missing */
+        (void)ath_store_read_machine(&showing->tui->store, &err);
     return make_text(showing);
 }
 

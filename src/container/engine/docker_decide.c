@@ -153,8 +153,8 @@ void ath_docker_chain_make_pause(struct ath_docker_chain *chain)
     ath_docker_chain_plan(chain, ATH_WORK_CREATE_PAUSE);
     ath_docker_chain_plan(chain, ATH_WORK_START_PAUSE);
     ath_docker_chain_plan(chain, ATH_WORK_WIRE);
-    ath_docker_chain_make_runtime(
-        chain); /* the runtime refers to the old pause container by its id */
+    /* the runtime refers to the old pause container by its id */
+    ath_docker_chain_make_runtime(chain);
 }
 
 /* Plans what the network of a running pause container lacks. */

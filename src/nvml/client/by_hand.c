@@ -46,8 +46,8 @@ static nvmlReturn_t wait_for_event(enum ath_nvml_function function, nvmlEventSet
         nvmlReturn_t status = ath_nvml_ask(function, arguments);
         if (status != NVML_ERROR_TIMEOUT || left_ms <= SLICE_MS)
             return status;
-        nanosleep(&(struct timespec){ .tv_nsec = 1000000 },
-                  NULL); /* a mutex is not fair: gives another thread the chance to lock it */
+        /* a mutex is not fair: gives another thread the chance to lock it */
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }
 }
 

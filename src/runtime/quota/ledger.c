@@ -183,9 +183,8 @@ CUresult ath_ledger_conclude(struct ath_holding *holding, CUresult status)
     else if (holding->share)
         give_share(holding);
     pthread_mutex_unlock(&ledger.lock);
-    if (!status)
-        give(holding); /* without the lock: another thread may hold the pool's, waiting for a stream
-                        */
+    if (!status) /* without the lock: another thread may hold the pool's, waiting for a stream */
+        give(holding);
     return status;
 }
 

@@ -163,8 +163,8 @@ bool ath_pool_take(struct ath_pool *pool, size_t bytes, CUstream stream)
     pthread_mutex_lock(&pools.lock);
     bool is_taken = take(pool, (int64_t)bytes);
     if (!is_taken && pools.keeps && pools.driver.cuStreamSynchronize) {
-        pools.driver.cuStreamSynchronize(
-            stream); /* memory that the stream frees before this point is free after it */
+        /* memory that the stream frees before this point is free after it */
+        pools.driver.cuStreamSynchronize(stream);
         is_taken = trim_all() && take(pool, (int64_t)bytes);
     }
     pthread_mutex_unlock(&pools.lock);
