@@ -1,6 +1,6 @@
 /*
- * Placing GPUs of a machine: the choice by what a user asks for, with all that belongs to it. For
- * `aitherion place` and the menus.
+ * Placing GPUs of a machine by a user's request: the chosen groups of GPUs, with their CPUs, memory
+ * and network ports. `aitherion place` and the menus use it.
  */
 #pragma once
 #include "cli/cli.h"

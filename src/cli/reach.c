@@ -42,7 +42,7 @@ static struct ath_reach_server *add(struct ath_reach *reach, int id)
     return server;
 }
 
-/* ---- named by address ---- */
+/* ---- runtimes named by address ---- */
 
 static int take_servers(struct ath_reach *reach, const char *list, struct ath_err *err)
 {
@@ -55,7 +55,7 @@ static int take_servers(struct ath_reach *reach, const char *list, struct ath_er
     return 0;
 }
 
-/* ---- on this machine ---- */
+/* ---- runtimes on this machine ---- */
 
 static bool is_running(const struct ath_node_status *status)
 {
@@ -92,9 +92,10 @@ static char *network_server(const struct ath_node_status *status)
     return NULL;
 }
 
-/* Takes the socket if this user may open it, since it is faster. */
-static int take_status(const struct ath_node_status *status, bool needs_network,
-                       struct ath_reach_server *out, struct ath_err *err)
+/* Chooses the address of a running node: the socket if this user may open it, since it is faster.
+ */
+static int choose_address(const struct ath_node_status *status, bool needs_network,
+                          struct ath_reach_server *out, struct ath_err *err)
 {
     bool has_socket = status->socket && !access(status->socket, W_OK);
     ath_auto_free char *network = needs_network || !has_socket ? network_server(status) : NULL;
@@ -123,7 +124,7 @@ void ath_reach_node(const struct ath_node_status *status, bool needs_network,
                     struct ath_reach_server *out)
 {
     *out = (struct ath_reach_server){ .id = status->id };
-    (void)take_status(status, needs_network, out, &out->err);
+    (void)choose_address(status, needs_network, out, &out->err);
 }
 
 static void take_all(struct ath_reach *reach, const struct ath_reach_options *options)
@@ -175,7 +176,7 @@ static int take_numa(struct ath_reach *reach, const struct ath_reach_options *op
     return status;
 }
 
-/* ---- how many ---- */
+/* ---- checking the number of runtimes ---- */
 
 static int report_none(struct ath_err *err)
 {
@@ -243,7 +244,8 @@ static int find_servers(struct ath_reach *reach, const struct ath_reach_options 
 
 /* ---- the key ---- */
 
-/* The program may read it from another current folder. */
+/* Returns the absolute path, because the program may change its current folder. The caller frees
+ * it. */
 static char *absolute(const char *path)
 {
     ath_auto_free char *real = realpath(path, NULL);
@@ -266,7 +268,7 @@ static const char *key_name(const struct ath_reach *reach)
     return slash ? slash + 1 : reach->key;
 }
 
-/* The key is one of a folder. */
+/* Notes that the key is the first of a folder, unless the user or the default chose it by name. */
 static void note_choice(struct ath_reach *reach, const char *folder)
 {
     const char *name = getenv("AITHERION_KEY_NAME");
@@ -299,7 +301,7 @@ static int find_key(struct ath_reach *reach, const char *named, struct ath_err *
     return 0;
 }
 
-/* ---- all ---- */
+/* ---- opening ---- */
 
 /* In other commands about nodes the arguments are ids; here they belong to the command itself. */
 static int open_nodes(struct ath_cli *cli, struct ath_nodes *out, struct ath_err *err)

@@ -1,4 +1,4 @@
-/* How errors reach a user or a program. */
+/* Prints errors for a user or a program. */
 #pragma once
 #include "cli/cli.h"
 

@@ -1,8 +1,9 @@
 /*
- * Asking NVML for the facts of a GPU's health score.
+ * Asks NVML for the facts of a GPU's health score.
  *
- * Questions only, each of less than a millisecond on a driver that works. A driver that hangs does
- * so here as well: the command line tool asks in a child process.
+ * The functions only read. Each call of NVML takes less than a millisecond if the driver works. If
+ * the driver hangs, these functions hang too, so the command line tool calls them in a child
+ * process.
  */
 #pragma once
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include "base/root.h"
 #include "gpu/health.h"
 
-/* The questions. An older driver lacks some of them: NULL. */
+/* The functions of NVML. A function that an older driver lacks is NULL. */
 struct ath_gpu_nvml {
     int (*nvmlDeviceGetName)(void *, char *, unsigned int);
     int (*nvmlDeviceGetRemappedRows)(void *, unsigned int *, unsigned int *, unsigned int *,
@@ -32,7 +33,7 @@ struct ath_gpu_nvml {
     int (*nvmlDeviceGetFieldValues)(void *, int, void *);
 };
 
-/* Finds the questions in a library that dlopen() opened. The library must stay open. */
+/* Finds the functions in a library that dlopen() opened. The library must stay open. */
 void ath_gpu_nvml_load(void *library, struct ath_gpu_nvml *out);
 
 /* Returns whether an error of NVML means that the driver runs the GPU and no longer reaches it. A

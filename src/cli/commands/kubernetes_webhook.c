@@ -23,7 +23,7 @@ static int start(const struct options *options, struct ath_metrics_web *web, int
     static struct ath_kube_webhook webhook; /* of the process */
     static const struct ath_kube_service service = { .pages = ath_kube_webhook_pages,
                                                      .self = &webhook };
-    /* The API server calls webhooks by https alone; plain HTTP is for trying things out. */
+    /* The API server calls webhooks by HTTPS only; plain HTTP is for trying things out. */
     const struct ath_cli_kubernetes_service listening = {
         .address = options->listen ? options->listen : usual_address,
         .web = options->web,
@@ -122,8 +122,7 @@ const struct ath_command ath_command_kubernetes_webhook = {
         "runtime, the GPUs and the limits. /validate refuses annotations that only the extender "
         "may write, requests that cannot be met, and ComputeNodes of other nodes.\n\n"
         "The command sends no requests to the API server and needs no rights. docs/cluster.md says "
-        "how "
-        "to set it up.\n\n"
+        "how to set it up.\n\n"
         "GET /metrics, /healthz and /readyz are answered as well."),
     .options = option_table,
     .options_size = sizeof(struct options),

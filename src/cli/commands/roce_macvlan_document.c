@@ -117,7 +117,7 @@ static int refuse_fault(const struct ath_macvlan_work *work, const struct ath_ma
     return -EINVAL;
 }
 
-/* Finds the faults that can be found without asking the kernel, which is asked later. */
+/* Finds the faults that the document and the machine show. The kernel is asked later. */
 static void find_faults(const struct ath_macvlan_work *work, const struct ath_machine *machine,
                         struct ath_faults *out)
 {

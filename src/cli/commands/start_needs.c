@@ -56,14 +56,17 @@ int ath_start_need_key(struct ath_start_work *work, struct ath_err *err)
     return status;
 }
 
-/* Root in a container has no right to read the files of other users. */
+/* Checks that the user of the containers may read a file: root in a container has no right to read
+ * the files of other users. A runtime of the process engine runs as this user. If the plan names no
+ * user, containers of a user other than root may be rootless Docker's, whose root is another user.
+ */
 static int check_reader(const struct ath_start_work *work, const char *path, struct ath_err *err)
 {
     const char *user = work->plan.node_count ? work->plan.nodes[0].user : NULL;
     char *rest = NULL;
     struct stat file;
     if (work->plan.is_process || (!user && geteuid()) || stat(path, &file))
-        return 0; /* the first one reads it here, the second may be another user's root */
+        return 0;
     unsigned long uid = user ? strtoul(user, &rest, 10) : 0;
     unsigned long gid = user && *rest == ':' ? strtoul(rest + 1, NULL, 10) : 0;
     if (file.st_uid == uid || file.st_mode & S_IROTH ||
@@ -74,7 +77,8 @@ static int check_reader(const struct ath_start_work *work, const char *path, str
     return ath_err_hint(err, -EACCES, "chown %lu %s", uid, path);
 }
 
-/* Without GnuTLS here a container, which has its own, finds out for itself. */
+/* Without GnuTLS on the host the certificate is not checked: containers have a GnuTLS of their own,
+ * and the runtime reports a wrong certificate. */
 int ath_start_need_certificate(const struct ath_start_work *work, struct ath_err *err)
 {
     const struct ath_document *document = work->nodes.document;

@@ -178,7 +178,7 @@ static enum ath_role role_busy(const struct ath_top_session *session)
     return session->busy_percent > 0 ? ATH_ROLE_GOOD : ATH_ROLE_DIM;
 }
 
-/* Programs that do nothing now step back. */
+/* Programs without calls in the last interval are dim. */
 static enum ath_role role_calls(const struct ath_top_session *session)
 {
     return session->calls_s > 0 ? ATH_ROLE_PLAIN : ATH_ROLE_DIM;

@@ -21,7 +21,7 @@ struct ath_top_command {
     uint64_t id; /* of the session */
     int device;  /* for a limit of memory */
     int64_t limit_bytes;
-    bool is_claim;                 /* the limit is of the GPUs' time: */
+    bool is_claim;                 /* the limit is of the GPUs' time: `claim` instead of bytes */
     struct ath_claim_change claim; /* of a result: its priority is the one that holds now */
     int status;                    /* 0, or a negative errno with err */
     struct ath_err err;

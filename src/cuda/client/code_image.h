@@ -1,4 +1,5 @@
-/* Sends images of code: within the call that uses them, or before it in parts. */
+/* Sends images of code to the server: within the call that uses them, or before it in parts. Any
+ * thread. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,10 @@ struct ath_cuda_sent_image {
     uint64_t uploaded; /* its number at the server; 0: it travels in the call */
 };
 
-/* Uploads an image, and sets its number. is_posted: do not wait for the answers, because an earlier
- * run loaded the same image. Not between ath_cuda_begin() and ath_cuda_end(). */
+/* Uploads an image, and sets its number. With is_posted the function does not wait for answers,
+ * because an earlier run loaded the same image. Must not be called between ath_cuda_begin() and
+ * ath_cuda_end(). Returns the errors of ath_cuda_begin() or of the server; the number stays 0 then.
+ */
 CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_posted);
 
 /* Writes an image, or its number, into a call. */

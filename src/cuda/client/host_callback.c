@@ -1,8 +1,8 @@
 /*
- * Functions of the program that the driver calls in a stream's order. They run here, in one thread
- * that asks the server for the next due function. The server's stream waits until the thread
- * reports that the function returned. Mirrored memory is synchronized before each function, by the
- * answer that tells of it, and after it.
+ * Host functions: functions of the program that a driver calls in a stream's order. They run in the
+ * program, in one thread that asks the server for the next due function. The server's stream waits
+ * until the thread reports that the function returned. Mirrored memory is synchronized before each
+ * function, by the answer that names it, and after it.
  */
 #include "config.h"
 
@@ -20,9 +20,9 @@
 #include "proto/cuda-wire.h"
 
 struct callback {
-    struct ath_map_entry entry; /* by the number that travels */
-    CUhostFn function;          /* or */
-    CUstreamCallback on_stream;
+    struct ath_map_entry entry; /* by the number in messages */
+    CUhostFn function;          /* NULL if on_stream is set */
+    CUstreamCallback on_stream; /* of cuStreamAddCallback(); NULL if function is set */
     void *user_data;
 };
 
@@ -37,7 +37,7 @@ bool ath_cuda_callbacks_due(void)
     return due_count > 0;
 }
 
-/* Returns the number that travels for a function; 0 if memory runs out. */
+/* Returns the number that stands for a function in messages; 0 if memory runs out. */
 static uint64_t register_callback(CUhostFn function, CUstreamCallback on_stream, void *user_data)
 {
     struct callback *made = calloc(1, sizeof *made);
@@ -53,6 +53,8 @@ static uint64_t register_callback(CUhostFn function, CUstreamCallback on_stream,
     return id;
 }
 
+/* Copies the callback of a number, and removes it after its last use. Returns false if there is
+ * none. */
 static bool find_callback(uint64_t id, bool is_last, struct callback *out)
 {
     pthread_mutex_lock(&lock);

@@ -1,4 +1,4 @@
-/* The side that the memory at an address belongs to. Any thread. */
+/* Finds out whether memory is the program's, and whether the program may use it. Any thread. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 bool ath_cuda_is_program_memory(CUdeviceptr address, size_t bytes);
 
 /* Checks that a call may be made and that the thread has a current context. Calls check this before
- * their parameters. */
+ * their parameters. Returns CUDA_SUCCESS or the error that the call returns. */
 CUresult ath_cuda_ready(enum ath_cuda_method method);
 
 /* The same for a call on a stream, which is checked too. */

@@ -1,4 +1,5 @@
-/* The functions that are not the driver's alone. */
+/* The functions that do more than call the driver: cuInit() opens the session, cuGetProcAddress()
+ * gives this library's functions. */
 #include "config.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ CUresult ath_local_cuInit(unsigned int flags)
 
 enum { NEWEST = 13000 }; /* the CUDA version of proto/cuda-symbols.txt */
 
-/* Asks the driver. Drivers before CUDA 12 have the first version only. */
+/* Asks the driver for a function. Drivers before CUDA 12 have cuGetProcAddress() only. */
 static CUresult ask_driver(const char *symbol, void **entry, int version, uint64_t flags,
                            CUdriverProcAddressQueryResult *out)
 {

@@ -13,19 +13,20 @@
 #include "cuda/several/several.h"
 #include "proto/cuda-client.h"
 
-#define NOBODY_KNOWS ((CUcontext)(uintptr_t)1)
+/* Stands for a context that this file does not know. No context has this address. */
+#define UNKNOWN_CONTEXT ((CUcontext)(uintptr_t)1)
 
 struct thread {
     CUcontext *stack; /* the last one is current */
     size_t count, capacity;
-    CUcontext told[ATH_SERVERS_MAX]; /* the current context of each library */
-    unsigned int age;                /* when told was valid: see ended */
+    CUcontext told[ATH_SERVERS_MAX]; /* the current context of each library, as last set */
+    unsigned int age;                /* `ended` when `told` was valid */
 };
 
 static _Thread_local struct thread *this_thread;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_uint ended; /* contexts that have ended; afterwards told is unknown in every thread */
+static atomic_uint ended; /* contexts that have ended; each makes `told` unknown in every thread */
 
 static void free_switch_thread(void *memory)
 {
@@ -86,7 +87,7 @@ static CUresult tell_library(struct ath_several *to, CUcontext context)
     if (thread->age != ended) {
         thread->age = ended;
         for (size_t i = 0; i < ATH_SERVERS_MAX; i++)
-            thread->told[i] = NOBODY_KNOWS;
+            thread->told[i] = UNKNOWN_CONTEXT;
     }
     CUcontext *told = &thread->told[to->self.index];
     if (*told == context)
@@ -141,9 +142,9 @@ void ath_several_context_ended(CUcontext context)
 
 /* ---- the current context ---- */
 
-/* The result of the current context's library for a harmless call: an error before cuInit() or in a
- * callback. */
-static CUresult is_server_ready(void)
+/* Makes a harmless call to the current context's library. Returns its error: before cuInit(), or in
+ * a callback. */
+static CUresult check_server(void)
 {
     CUcontext ignored;
     unsigned int index = ath_several_here();
@@ -173,7 +174,7 @@ static CUresult push_switch_context(CUcontext context)
 
 CUresult ath_cuda_by_hand_cuCtxGetCurrent(CUcontext *context)
 {
-    CUresult status = is_server_ready();
+    CUresult status = check_server();
     if (status)
         return status;
     if (!context)
@@ -182,7 +183,7 @@ CUresult ath_cuda_by_hand_cuCtxGetCurrent(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-/* The context's library knows whether the context exists. */
+/* Asks the context's library, which knows whether the context exists. */
 static CUresult look_up_switch_context(CUcontext context)
 {
     struct ath_several *to;
@@ -191,7 +192,7 @@ static CUresult look_up_switch_context(CUcontext context)
 
 CUresult ath_cuda_by_hand_cuCtxSetCurrent(CUcontext context)
 {
-    CUresult status = is_server_ready();
+    CUresult status = check_server();
     if (status || context == ath_cuda_current_context())
         return status;
     if (context)
@@ -205,7 +206,7 @@ CUresult ath_cuda_by_hand_cuCtxSetCurrent(CUcontext context)
 
 CUresult ath_cuda_by_hand_cuCtxPushCurrent_v2(CUcontext context)
 {
-    CUresult status = is_server_ready();
+    CUresult status = check_server();
     if (status)
         return status;
     status = context ? look_up_switch_context(context) : CUDA_ERROR_INVALID_CONTEXT;
@@ -219,7 +220,7 @@ CUresult ath_cuda_by_hand_cuCtxPushCurrent(CUcontext context)
 
 CUresult ath_cuda_by_hand_cuCtxPopCurrent_v2(CUcontext *context)
 {
-    CUresult status = is_server_ready();
+    CUresult status = check_server();
     if (status)
         return status;
     if (!this_thread || !this_thread->count)

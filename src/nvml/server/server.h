@@ -54,7 +54,7 @@ bool ath_nvml_has_events(const struct ath_nvml_server *nvml);
 
 /* ---- for what is written by hand ---- */
 
-/* The index of a served device; -1 for any other device or a part of one. */
+/* Returns the index of a served device; -1 for any other device or a part of one. */
 int ath_nvml_place_of(const struct ath_nvml_server *nvml, const void *device);
 
 /* Calls a function of the library. Returns NVML_ERROR_FUNCTION_NOT_FOUND if the library lacks

@@ -1,6 +1,6 @@
 /*
- * The paths from this host to the addresses that a server has for data: to each address, from each
- * link of this host whose network has that address.
+ * The paths from this host to a server's addresses for data: to each address, from each link of
+ * this host whose network has that address. Any thread.
  */
 #pragma once
 #include <net/if.h>

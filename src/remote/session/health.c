@@ -11,13 +11,13 @@
 #include "base/i18n.h"
 #include "remote/session/sessions.h"
 
-/* A harmless copy of a server's text. */
+/* Returns a harmless copy of a server's text. */
 static char *copy(const char *text)
 {
     return ath_clean(text, true);
 }
 
-/* The same; the wire has an empty text for unknown, which is NULL here. */
+/* The same for a text that may be unknown: an empty text of the wire is NULL here. */
 static char *known(const char *text)
 {
     return *text ? copy(text) : NULL;

@@ -29,7 +29,8 @@ struct recovery {
     struct ath_data_path paths[ATH_DATA_PATHS_MAX];
     size_t path_of[ATH_STRIPES_MAX];
     size_t connections; /* of the session beside its first one */
-    /* the last of each channel that the server may know; of the thread */
+    /* How often each channel was made, with the attempts that the server may have seen. Only the
+     * thread uses it. */
     uint32_t generations[ATH_STRIPES_MAX];
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t wake;
@@ -108,7 +109,8 @@ static void end_try(struct recovery *recovery, size_t slot, int status)
     pthread_mutex_unlock(&recovery->lock);
 }
 
-/* Tries each lost channel that is due, and a path that fails only once. */
+/* Tries each lost channel that is due. After a failure the other channels of the same path wait for
+ * the next round. */
 static void try_all(struct recovery *recovery)
 {
     unsigned int failed_paths = 0;

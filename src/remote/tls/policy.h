@@ -22,7 +22,7 @@ struct ath_encryption {
 /* Reads "auto", "on" or "off"; NULL means auto. Returns 0, or -EINVAL. */
 int ath_encrypt_parse(const char *text, enum ath_encrypt *out);
 
-/* The word for a policy. */
+/* Returns the word of a policy, as ath_encrypt_parse() reads it. */
 const char *ath_encrypt_word(enum ath_encrypt policy);
 
 /* Returns whether the socket of a connection is a TCP socket. */
