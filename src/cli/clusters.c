@@ -1,4 +1,5 @@
-/* Clusters on the command line. */
+/* Reads the cluster that --cluster names with its measured links, and the options of a placement.
+ */
 #include "config.h"
 
 #include "cli/clusters.h"
@@ -16,6 +17,7 @@
 #include "cluster/hostlist.h"
 #include "cluster/measured.h"
 #include "cluster/read.h"
+#include "container/docker/run_line.h"
 
 enum { MOST_GPUS = 1 << 22 };
 
@@ -76,6 +78,18 @@ int ath_cli_cluster(struct ath_cli *cli, const struct ath_cluster_options *optio
     return status;
 }
 
+int ath_cli_cluster_hint(const struct ath_cluster_options *options, int status, struct ath_err *err)
+{
+    ATH_AUTO(ath_text) command = { 0 };
+
+    ath_text_add(&command, "aitherion cluster show");
+    if (options->path) {
+        ath_text_add(&command, " --cluster ");
+        ath_shell_quote(&command, options->path);
+    }
+    return ath_err_hint(err, status, "%s", command.data);
+}
+
 static int read_number(const char *text, const char *what, size_t *out, struct ath_err *err)
 {
     int value;
@@ -88,8 +102,8 @@ static int read_number(const char *text, const char *what, size_t *out, struct a
 }
 
 /* Sets the value for each node of a list. */
-static int mark(const struct ath_cluster *cluster, const char *option, const char *list,
-                bool *values, bool value, struct ath_err *err)
+static int mark(const struct ath_cluster *cluster, const struct ath_cluster_options *options,
+                const char *option, const char *list, bool *values, bool value, struct ath_err *err)
 {
     ATH_AUTO(ath_texts) names = { 0 };
     int status = ath_hostlist_expand(list, &names, err);
@@ -101,7 +115,7 @@ static int mark(const struct ath_cluster *cluster, const char *option, const cha
         if (node == ATH_CLUSTER_NONE) {
             ath_err_set(err, -EINVAL, ATH_E_MISFIT, _("the cluster has no node '%s' of %s"),
                         names.items[i], option);
-            return ath_err_hint(err, -EINVAL, "aitherion cluster show");
+            return ath_cli_cluster_hint(options, -EINVAL, err);
         }
         values[node] = value;
     }
@@ -117,9 +131,9 @@ int ath_cli_cluster_exclude(const struct ath_cluster *cluster,
     for (size_t i = 0; i < cluster->node_count; i++)
         is_excluded[i] = options->nodes != NULL;
     if (options->nodes)
-        status = mark(cluster, "--nodes", options->nodes, is_excluded, false, err);
+        status = mark(cluster, options, "--nodes", options->nodes, is_excluded, false, err);
     if (!status && options->avoided)
-        status = mark(cluster, "--avoid", options->avoided, is_excluded, true, err);
+        status = mark(cluster, options, "--avoid", options->avoided, is_excluded, true, err);
     return status;
 }
 
@@ -139,5 +153,8 @@ int ath_cli_cluster_place(const struct ath_cluster *cluster,
         status = read_number(options->per_node, "--per-node", &request.per_node, err);
     if (!status)
         status = ath_cli_cluster_exclude(cluster, options, is_excluded, err);
-    return status ? status : ath_cluster_place(cluster, &request, out, err);
+    if (status)
+        return status;
+    status = ath_cluster_place(cluster, &request, out, err);
+    return status && !*err->hint ? ath_cli_cluster_hint(options, status, err) : status;
 }

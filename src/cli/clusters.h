@@ -31,6 +31,10 @@ int ath_cli_cluster(struct ath_cli *cli, const struct ath_cluster_options *optio
  * "cluster.yaml", "nodes.links.json" for the folder "nodes". The caller frees it. */
 char *ath_cli_cluster_figures(const struct ath_cluster_options *options);
 
+/* Adds the hint to look at the cluster that these options name. Returns status. */
+int ath_cli_cluster_hint(const struct ath_cluster_options *options, int status,
+                         struct ath_err *err);
+
 /* Sets is_excluded of each node by --nodes and --avoid. Returns 0, or a negative errno with err. */
 int ath_cli_cluster_exclude(const struct ath_cluster *cluster,
                             const struct ath_cluster_options *options, bool *is_excluded,

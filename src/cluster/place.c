@@ -403,11 +403,11 @@ static int refuse(const struct search *search, struct ath_err *err)
     enum ath_cluster_within within = request->within;
 
     if (search->free_count < request->gpu_count) {
-        ath_err_set(err, -EINVAL, ATH_E_MISFIT,
-                    request->per_node ? _("the nodes have %zu GPUs for %zu, with %zu on each node")
-                                      : _("the nodes have %zu free GPUs, fewer than %zu"),
-                    search->free_count, request->gpu_count, request->per_node);
-        return ath_err_hint(err, -EINVAL, "aitherion cluster show");
+        return ath_err_set(err, -EINVAL, ATH_E_MISFIT,
+                           request->per_node
+                               ? _("the nodes can give %zu of %zu GPUs, with %zu on each node")
+                               : _("the nodes have %zu free GPUs, fewer than %zu"),
+                           search->free_count, request->gpu_count, request->per_node);
     }
     if (within == ATH_CLUSTER_ANYWHERE)
         return ath_err_set(err, -EINVAL, ATH_E_MISFIT,

@@ -257,6 +257,12 @@ class WrongWords(unittest.TestCase):
                 self.assertEqual(result.returncode, code, result.stderr)
                 self.assertIn(message, result.stderr)
 
+    def test_hints_name_the_file_of_the_cluster(self):
+        path = written(self, "schema: aitherion.cluster/1\nnodes:\n- {names: n1, gpus: 4}\n", "my cluster.yaml")
+        for words in (("place", "5"), ("place", "8", "--per-node", "8"), ("place", "1", "--nodes", "x"), ("measure", "--from", "x")):
+            with self.subTest(words=words):
+                self.assertIn(f"hint: aitherion cluster show --cluster '{path}'\n", cluster(*words, "--cluster", path).stderr)
+
     def test_faults_of_a_description(self):
         head = "schema: aitherion.cluster/1\n"
         for text, message in (

@@ -330,7 +330,8 @@ TEST(impossible_requests_are_refused)
     } rows[] = {
         { { .gpu_count = 65 }, "the nodes have 64 free GPUs, fewer than 65" },
         { { .gpu_count = 9, .per_node = 2 }, "9 GPUs are no multiple of 2 on each node" },
-        { { .gpu_count = 90, .per_node = 9 }, "the nodes have 0 GPUs for 90, with 9 on each node" },
+        { { .gpu_count = 90, .per_node = 9 },
+          "the nodes can give 0 of 90 GPUs, with 9 on each node" },
         { { .gpu_count = 33, .within = ATH_CLUSTER_ONE_RACK }, "no rack has 33 free GPUs" },
         { { .gpu_count = 33, .within = ATH_CLUSTER_ONE_SWITCH }, "no switch has 33 free GPUs" },
         { { .gpu_count = 9, .within = ATH_CLUSTER_ONE_NODE }, "no node has 9 free GPUs" },

@@ -60,16 +60,19 @@ static void work_free(struct work *work)
 
 /* ---- which pairs ---- */
 
-static int unknown_node(const char *name, bool is_host, struct ath_err *err)
+static int refuse_host(const char *name, struct ath_err *err)
 {
-    ath_err_set(err, -EINVAL, ATH_E_MISFIT,
-                is_host ? _("this host, '%s', is no node of the cluster")
-                        : _("the cluster has no node '%s' of --from"),
-                name);
-    return ath_err_hint(err, -EINVAL,
-                        is_host ? _("name it as the cluster does with --from NODE, or run the "
-                                    "command on a node")
-                                : "aitherion cluster show");
+    ath_err_set(err, -EINVAL, ATH_E_MISFIT, _("this host, '%s', is no node of the cluster"), name);
+    return ath_err_hint(
+        err, -EINVAL,
+        _("name it as the cluster does with --from NODE, or run the command on a node"));
+}
+
+static int refuse_from(const struct options *options, struct ath_err *err)
+{
+    ath_err_set(err, -EINVAL, ATH_E_MISFIT, _("the cluster has no node '%s' of --from"),
+                options->from);
+    return ath_cli_cluster_hint(&options->cluster, -EINVAL, err);
 }
 
 /* Finds the node that this process runs on: that of --from, else the host's name, whole or up to
@@ -80,7 +83,7 @@ static int find_self(struct work *work, struct ath_err *err)
 
     if (work->options->from) {
         work->from = ath_cluster_find_node(&work->cluster, work->options->from);
-        return work->from == ATH_CLUSTER_NONE ? unknown_node(work->options->from, false, err) : 0;
+        return work->from == ATH_CLUSTER_NONE ? refuse_from(work->options, err) : 0;
     }
     gethostname(name, sizeof name - 1);
     work->from = ath_cluster_find_node(&work->cluster, name);
@@ -88,7 +91,7 @@ static int find_self(struct work *work, struct ath_err *err)
         name[strcspn(name, ".")] = '\0';
         work->from = ath_cluster_find_node(&work->cluster, name);
     }
-    return work->from == ATH_CLUSTER_NONE ? unknown_node(name, true, err) : 0;
+    return work->from == ATH_CLUSTER_NONE ? refuse_host(name, err) : 0;
 }
 
 static char *address_of(const struct ath_cluster_node *node)
