@@ -11,7 +11,7 @@ import catalogue
 
 LIMIT_S = 120
 PART = 0.3  # of the time budget, at most
-LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) bytes out +(\d+) in +[-\d.]+ ms +(\S+)$", re.M)
+LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +\d+ round trips +(\d+) bytes out +(\d+) in +[-\d.]+ ms +(\S+)$", re.M)
 NUMBERS = ["calls", "answers", "bytes_out", "bytes_in"]
 SLOW_LINE = "facts,spares"  # what a program does if its line is slow, and so does on a busy machine
 

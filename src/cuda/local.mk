@@ -135,6 +135,8 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/share_memory.c \
 	src/cuda/client/staging.c src/cuda/client/staging.h \
 	src/cuda/client/fact_file.c src/cuda/client/fact_file.h \
+	src/cuda/client/start_plan.c src/cuda/client/start_plan.h \
+	src/cuda/client/start_stock.c src/cuda/client/start_stock.h \
 	src/cuda/client/stream_pool.c src/cuda/client/stream_pool.h \
 	src/cuda/client/stream_rest.c src/cuda/client/stream_rest.h \
 	src/cuda/client/synchronize.c \

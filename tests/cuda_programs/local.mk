@@ -16,6 +16,7 @@ DRIVER_API_TESTS = \
 	tests/cuda_programs/sharing \
 	tests/cuda_programs/streams \
 	tests/cuda_programs/threads \
+	tests/cuda_programs/training \
 	tests/cuda_programs/virtual \
 	tests/cuda_programs/wrong
 DRIVER_API_TEST_SOURCES = tests/cuda_programs/gpu.c tests/cuda_programs/gpu.h
@@ -52,6 +53,8 @@ tests_cuda_programs_streams_SOURCES = tests/cuda_programs/streams.c $(DRIVER_API
 tests_cuda_programs_streams_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_threads_SOURCES = tests/cuda_programs/threads.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_threads_LDADD = $(DRIVER_API_TEST_LDADD)
+tests_cuda_programs_training_SOURCES = tests/cuda_programs/training.c $(DRIVER_API_TEST_SOURCES)
+tests_cuda_programs_training_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_virtual_SOURCES = tests/cuda_programs/virtual.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_virtual_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_wrong_SOURCES = tests/cuda_programs/wrong.c $(DRIVER_API_TEST_SOURCES)

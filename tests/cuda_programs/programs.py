@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 import harness  # noqa: E402
 
 NAMES = ["callbacks", "coherence", "contexts", "faults", "graph_memory", "graph_nodes", "graphs", "linker", "memory", "modules", "pinned", "pools",
-         "sharing", "streams", "threads", "virtual", "wrong"]
+         "sharing", "streams", "threads", "training", "virtual", "wrong"]
 LIMIT_S = 10 * harness.PATIENCE_S  # of a program; each of its tests has a limit of its own
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 

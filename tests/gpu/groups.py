@@ -13,7 +13,7 @@ PROGRAMS = os.path.join(beds.SOURCE, "tests", "cuda_programs")
 SEQUENCES_FOLDER = os.path.join(beds.HERE, "differential")
 OWN_PROGRAMS = os.path.join(beds.HERE, "programs")
 DRIVER_PROGRAMS = ["callbacks", "coherence", "contexts", "faults", "graph_memory", "graph_nodes", "graphs", "linker", "memory", "modules", "pinned",
-                   "pools", "sharing", "streams", "threads", "virtual", "wrong"]
+                   "pools", "sharing", "streams", "threads", "training", "virtual", "wrong"]
 OF_TWO_SERVERS = "several"  # the program about devices of two
 # Run alone: they count memory, or take all of it, so that no other test gets a context.
 COUNTING = {"a destroyed context frees its memory", "allocated memory is counted", "allocations are counted",

@@ -22,7 +22,8 @@ LIBRARIES, KERNELS = 6, 18
 OF_CODE = ["cuLibraryLoadData", "cuLibraryGetKernel", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuOccupancyMaxActiveClusters",
            "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "cuKernelSetAttribute", "cuLaunchKernelEx", "cuFuncGetAttribute"]
 NOT_KEPT = re.compile(r"aitherion\[\d+\]: +(\d+) answers are not kept for the next start: (.*)$", re.M)
-LINE = re.compile(r"aitherion\[\d+\]: +(\d+) calls +(\d+) answers .* (\S+)$", re.M)
+LINE = re.compile(r"aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) round trips .* (\S+)$", re.M)
+OBJECTS = ["cuStreamCreate", "cuStreamCreateWithPriority", "cuEventCreate"]
 
 
 class Base(unittest.TestCase):
@@ -46,7 +47,7 @@ class Base(unittest.TestCase):
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE_S, check=False)
         self.assertEqual((result.returncode, result.stdout.strip()), (0, "right"), result.stderr)
         self.not_kept = {what: int(count) for count, what in NOT_KEPT.findall(result.stderr)}
-        return {name: int(answers) for _, answers, name in LINE.findall(result.stderr)}
+        return {name: int(answers) for _, answers, _, name in LINE.findall(result.stderr)}
 
     def files(self):
         folder = os.path.join(self.cache, "aitherion")
@@ -221,6 +222,90 @@ class Memory(Base):
                 found.append((count, status))
         self.assertEqual(*found)
         self.assertEqual(found[0][1], "CUDA_ERROR_OUT_OF_MEMORY")
+
+
+    def takes(self, *steps, results=None, **env):
+        """The calls of a program that takes memory, and comes to its end: {function: how many}."""
+        with self.program(AITHERION_CUDA_LOG="summary", **env) as program:
+            found = [program.do(step) for step in steps]
+            self.assertEqual(found, results or [GOOD] * len(steps))
+            return {name: int(calls) for calls, _, _, name in LINE.findall(program.end())}
+
+    def test_a_start_asks_for_what_the_last_one_took(self):
+        small, large = f"take plain {1 << 16}", f"take plain {1 << 20}"
+        first = self.takes(*[small] * 20, *[large] * 2)
+        self.assertGreater(first["cuMemGetInfo_v2"], 4)
+        second = self.takes(*[small] * 20, *[large] * 2)
+        self.assertEqual(second["cuMemGetInfo_v2"], 2)  # one tells how much is free, then all is asked for
+        self.assertEqual(second["cuMemAlloc_v2"], 22)
+        self.takes(small)  # and what it did not take is no longer asked for
+        third = self.takes(small, large)
+        self.assertEqual((third["cuMemGetInfo_v2"], third["cuMemAlloc_v2"]), (2, 2))
+
+    def test_memory_that_another_program_has_meanwhile_is_not_missed(self):
+        steps = [f"take plain {1 << 20}"] * 32
+        self.server = self.entered(serve("--vram-fraction", "0.625"))
+        self.relay = self.entered(Relay(harness.build(), self.server.address, DELAY_S))
+        self.takes(*steps)
+        found = []
+        for off in (None, "spares"):
+            with self.program("spares") as other, self.program(off) as program:
+                self.take(other, 20 << 20)
+                statuses = [program.do(step) for step in steps]
+                found.append((statuses, program.do("memory"), other.do("memory")))
+        self.assertEqual(*found)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", found[0][0])
+
+    def test_a_question_about_free_memory_does_not_see_what_is_asked_ahead(self):
+        steps = [f"take plain {1 << 20}", "memory", f"take plain {1 << 19}", "memory", *[f"take plain {1 << 20}"] * 12, "memory"]
+        found = []
+        for off in (None, None, "spares"):
+            with self.program(off) as program:
+                found.append([program.do(step) for step in steps])
+                program.end()
+        self.assertEqual(found[1:], found[:1] * 2)
+
+
+class Training(Base):
+    """What PyTorch does at its start (tests/cuda_programs/training.c)."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.entered(serve(memory="16G", devices="2"))
+        self.relay = self.entered(Relay(harness.build(), self.server.address, DELAY_S))
+
+    def train(self, name="training", **env):
+        """{function: round trips} of a start of the program by a name."""
+        path = os.path.join(self.cache, name)
+        if not os.path.exists(path):
+            os.symlink(os.path.join(harness.build(), "tests", "cuda_programs", "training"), path)
+        variables = dict(alone_variables(self.relay.address), AITHERION_CUDA_LOG="summary", XDG_CACHE_HOME=self.cache, srcdir=runtime.SOURCE)
+        variables.update(env)
+        result = subprocess.run([path, "a training starts"], text=True, env=harness.environment(**variables), cwd=harness.scratch(),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE_S,
+                                check=False)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return {name: int(trips) for _, _, trips, name in LINE.findall(result.stderr)}
+
+    def test_a_second_start_waits_once_for_all_it_takes(self):
+        first, second = self.train(), self.train()
+        self.assertGreater(first["altogether"], 50)
+        self.assertEqual({name: second[name] for name in OBJECTS}, dict.fromkeys(OBJECTS, 0))
+        self.assertEqual(second["cuMemGetInfo_v2"], 2 + 2)  # two are the program's own
+        self.assertLessEqual(second["altogether"], 18)
+        self.assertEqual(self.train(), second)
+
+    def test_another_command_line_waits(self):
+        self.train()
+        other = self.train("other")
+        self.assertGreater(other["cuMemGetInfo_v2"], 10)
+        self.assertTrue(all(other[name] for name in OBJECTS), other)
+        self.assertEqual(other.get("cuLibraryLoadData", 0), 0)  # the code is the same
+
+    def test_what_is_switched_off_waits(self):
+        self.train()
+        for off in ("facts", "spares"):
+            self.assertGreater(self.train(AITHERION_DISABLE=off)["altogether"], 50)
 
 
 if __name__ == "__main__":

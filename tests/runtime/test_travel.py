@@ -7,7 +7,7 @@ from cuda import MIB, Program
 from runtime import harness
 from test_cuda import GOOD, TRANSPORTS, place, serve
 
-LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) bytes out +(\d+) in +[\d.]+ ms  (\S+)$")
+LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +\d+ round trips +(\d+) bytes out +(\d+) in +[\d.]+ ms  (\S+)$")
 
 
 class Travel(unittest.TestCase):

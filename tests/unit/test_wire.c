@@ -123,6 +123,46 @@ TEST(lends_its_end)
     ck_assert_uint_eq(builder.lent.length, 0);
 }
 
+TEST(takes_a_finished_message_in_place_of_its_own)
+{
+    static uint8_t wanted[1024];
+    size_t length, again;
+    build_hello(1);
+    const uint8_t *bytes = built(&length);
+    ck_assert_uint_le(length, sizeof wanted);
+    memcpy(wanted, bytes, length);
+    (void)ath_control_message_start(&builder);
+    ath_wire_replace(&builder, wanted, length);
+    bytes = built(&again);
+    ck_assert_uint_eq(again, length);
+    ck_assert_mem_eq(bytes, wanted, length);
+}
+
+TEST(takes_no_message_of_another_shape)
+{
+    static uint8_t other[1024];
+    size_t length;
+    int status;
+    build_hello(1);
+    memcpy(other, built(&length), sizeof(uint64_t) * 4);
+    for (int step = 0; step < 3; step++) {
+        (void)ath_control_message_start(&builder);
+        if (step == 2)
+            other[ATH_WIRE_WORD] ^= 4;
+        ath_wire_replace(&builder, other, step == 0 ? ATH_WIRE_WORD : step == 1 ? 33 : length);
+        ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
+        ck_assert_int_eq(status, -EMSGSIZE);
+    }
+    size_t small = builder.max_bytes;
+    builder.max_bytes = 64;
+    (void)ath_control_message_start(&builder);
+    other[ATH_WIRE_WORD] ^= 4;
+    ath_wire_replace(&builder, other, 128);
+    ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
+    ck_assert_int_eq(status, -EMSGSIZE);
+    builder.max_bytes = small;
+}
+
 TEST(refuses_to_lend_more_than_a_message_can_have)
 {
     static const uint8_t data[64];

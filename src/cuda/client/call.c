@@ -28,6 +28,7 @@
 #include "cuda/client/memory_ahead.h"
 #include "cuda/client/memory_reuse.h"
 #include "cuda/client/mirror.h"
+#include "cuda/client/start_stock.h"
 #include "cuda/client/stream_pool.h"
 #include "cuda/client/stream_rest.h"
 #include "proto/cuda-wire.h"
@@ -237,11 +238,13 @@ static int await(const struct ath_cuda_exchange *exchange, uint64_t number)
 {
     struct ath_frame *answer = &exchange->thread->answer;
     uint64_t begin_ns = ath_cuda_call_summary_is_wanted() ? ath_now_ns() : 0;
+    bool is_round_trip = begin_ns && ath_cuda_call_summary_waits(number);
     ath_cuda_connection.waiting += !exchange->thread->is_ours;
     int status = ath_cuda_connection.link->ops->wait(ath_cuda_connection.link, number, answer);
     ath_cuda_connection.waiting -= !exchange->thread->is_ours;
     if (begin_ns)
-        ath_cuda_call_summary_answered(exchange->method, answer->length, ath_now_ns() - begin_ns);
+        ath_cuda_call_summary_answered(exchange->method, answer->length, ath_now_ns() - begin_ns,
+                                       is_round_trip);
     return status;
 }
 
@@ -278,33 +281,6 @@ static CUresult ask_one(struct ath_cuda_exchange *exchange)
     return status ? without_server(exchange, status) : ath_cuda_ask_end(exchange);
 }
 
-/* Asks for several objects at once: the first is for the caller, the others go to the pool. */
-static CUresult ask_for_some(struct ath_cuda_exchange *exchange)
-{
-    struct ath_frame *answer = &exchange->thread->answer;
-    uint64_t numbers[ATH_CUDA_STREAM_POOL_MOST], age = ath_cuda_stream_pool_age();
-    ATH_AUTO(ath_frame) message = { 0 };
-    size_t length, count, sent = 0;
-    int built;
-    const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
-    if (!frame)
-        return built_status(built);
-    if (ath_cuda_stream_pool_take(frame, length, ath_cuda_own_context(), answer, &count))
-        return open_answer(exchange);
-    if (count == 1 || ath_frame_copy(&message, frame, length))
-        return ask_one(exchange);
-    CUresult status = CUDA_SUCCESS;
-    while (sent < count && !(status = ath_cuda_ask_begin(exchange)))
-        numbers[sent++] = exchange->number;
-    while (sent) {
-        exchange->number = numbers[--sent];
-        status = ath_cuda_ask_end(exchange);
-        if (sent && !status)
-            ath_cuda_stream_pool_keep(message.bytes, message.length, answer, age);
-    }
-    return status;
-}
-
 static void end_handle(uint64_t handle)
 {
     ath_cuda_handle_remove(handle);
@@ -319,7 +295,7 @@ CUresult ath_cuda_ask(struct ath_cuda_exchange *exchange)
         return ath_cuda_post(exchange);
     if (ath_cuda_methods[exchange->method].stocked && !exchange->side.status &&
         !ath_cuda_known_fault(ath_cuda_own_context()) && !ath_is_off(ATH_SWITCH_SPARES))
-        return ask_for_some(exchange);
+        return ath_cuda_ask_stocked(exchange);
     bool is_ending = exchange->ending && ath_cuda_handle_find(exchange->ending, &facts);
     if (is_ending)
         end_handle(exchange->ending);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct counted {
-    atomic_ullong sent, answered, bytes_out, bytes_in, waited_ns;
+    atomic_ullong sent, answered, round_trips, bytes_out, bytes_in, waited_ns;
     atomic_ullong not_kept[ATH_CUDA_NOT_KEPT_REASONS];
 };
 
@@ -23,6 +23,10 @@ static const char *const reasons[ATH_CUDA_NOT_KEPT_REASONS] = {
 };
 
 static struct counted counts[ATH_CUDA_METHOD_COUNT];
+
+/* All calls that were sent; they have the numbers from 1 on. And those that were sent before the
+ * last wait ended. */
+static atomic_ullong all_sent, on_the_way;
 
 bool ath_cuda_call_summary_is_wanted(void)
 {
@@ -38,13 +42,22 @@ bool ath_cuda_call_summary_is_wanted(void)
 
 void ath_cuda_call_summary_sent(enum ath_cuda_method method, size_t bytes)
 {
+    all_sent++;
     counts[method].sent++;
     counts[method].bytes_out += bytes;
 }
 
-void ath_cuda_call_summary_answered(enum ath_cuda_method method, size_t bytes, uint64_t waited_ns)
+bool ath_cuda_call_summary_waits(uint64_t number)
 {
+    return number > on_the_way;
+}
+
+void ath_cuda_call_summary_answered(enum ath_cuda_method method, size_t bytes, uint64_t waited_ns,
+                                    bool is_round_trip)
+{
+    on_the_way = all_sent;
     counts[method].answered++;
+    counts[method].round_trips += is_round_trip;
     counts[method].bytes_in += bytes;
     counts[method].waited_ns += waited_ns;
 }
@@ -65,8 +78,9 @@ static int compare_waits(const void *left, const void *right)
 static void print_counts(const char *name, const struct counted *of)
 {
     fprintf(stderr,
-            "aitherion[%d]: %9llu calls %9llu answers %12llu bytes out %12llu in %9.3f ms  %s\n",
-            (int)getpid(), of->sent, of->answered, of->bytes_out, of->bytes_in,
+            "aitherion[%d]: %9llu calls %9llu answers %6llu round trips %12llu bytes out %12llu in "
+            "%9.3f ms  %s\n",
+            (int)getpid(), of->sent, of->answered, of->round_trips, of->bytes_out, of->bytes_in,
             (double)of->waited_ns / 1e6, name);
 }
 
@@ -74,6 +88,7 @@ static void add_counts(struct counted *to, const struct counted *from)
 {
     to->sent += from->sent;
     to->answered += from->answered;
+    to->round_trips += from->round_trips;
     to->bytes_out += from->bytes_out;
     to->bytes_in += from->bytes_in;
     to->waited_ns += from->waited_ns;

@@ -18,8 +18,14 @@ bool ath_cuda_call_summary_is_wanted(void);
 /* Counts a call that was sent with so many bytes. */
 void ath_cuda_call_summary_sent(enum ath_cuda_method method, size_t bytes);
 
-/* Counts an answer and the time that a thread waited for it. */
-void ath_cuda_call_summary_answered(enum ath_cuda_method method, size_t bytes, uint64_t waited_ns);
+/* A wait for the answer to a call with this number begins. Returns whether it takes a round trip:
+ * the call was sent after the last wait ended. Other answers arrive with the last one. If several
+ * threads wait at the same time, they share round trips. */
+bool ath_cuda_call_summary_waits(uint64_t number);
+
+/* Counts an answer, and the time that a thread waited for it. */
+void ath_cuda_call_summary_answered(enum ath_cuda_method method, size_t bytes, uint64_t waited_ns,
+                                    bool is_round_trip);
 
 /* Why an answer about code is not kept. */
 enum ath_cuda_not_kept {

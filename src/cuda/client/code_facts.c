@@ -135,8 +135,11 @@ static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
     out->fact.word = fact->word;
     out->fact.handle = fact->handle;
     memcpy(out->fact.numbers, fact->numbers, sizeof fact->numbers);
-    if (fact->word == ATH_CUDA_CODE_MEMORY || fact->word == ATH_CUDA_CODE_SIZE)
-        return out->device != 0;
+    if (fact->word == ATH_CUDA_CODE_START) { /* its numbers name the device: the program may end in
+                                              * another context */
+        out->device = 0;
+        return true;
+    }
     return out->device && ath_cuda_is_promise(fact->handle) &&
            (fact->word == ATH_CUDA_CODE_LOADED ||
             (!is_stopped[ATH_CUDA_METHOD_cuKernelGetAttribute] &&
@@ -433,29 +436,34 @@ void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const str
         ath_cuda_fact_file_add(key->bytes, key->length, answer->bytes, answer->length, is_used);
 }
 
-/* ---- facts with a number ---- */
+/* ---- facts that are no answers, for other files ---- */
 
-bool ath_cuda_code_facts_value(const struct ath_cuda_code_fact *fact, uint64_t *out)
+bool ath_cuda_code_facts_bytes(const struct ath_cuda_code_fact *fact, struct ath_frame *out)
 {
-    ATH_AUTO(ath_frame) value = { 0 };
-    if (!find_fact(fact, &value) || value.length != sizeof *out)
-        return false;
-    memcpy(out, value.bytes, sizeof *out);
-    return true;
+    return find_fact(fact, out);
 }
 
-void ath_cuda_code_facts_note_value(const struct ath_cuda_code_fact *fact, uint64_t value)
+void ath_cuda_code_facts_replace(const struct ath_cuda_code_fact *fact,
+                                 const struct ath_frame *value)
 {
-    note_fact(fact, &value, sizeof value);
+    struct key key;
+    if (make_key(fact, &key))
+        ath_cuda_fact_file_replace(&key, sizeof key, value->bytes, value->length);
 }
 
 bool ath_cuda_code_facts_has(const struct ath_cuda_code_fact *fact)
 {
-    uint64_t value;
-    return ath_cuda_code_facts_value(fact, &value);
+    ATH_AUTO(ath_frame) value = { 0 };
+    return find_fact(fact, &value);
 }
 
 void ath_cuda_code_facts_note(const struct ath_cuda_code_fact *fact)
 {
-    ath_cuda_code_facts_note_value(fact, 1);
+    const uint64_t value = 1;
+    note_fact(fact, &value, sizeof value);
+}
+
+uint64_t ath_cuda_code_facts_device(void)
+{
+    return known_device();
 }

@@ -81,8 +81,7 @@ enum ath_cuda_code_word {
     ATH_CUDA_CODE_LOADED, /* its value is 1, or the answer if the code had options */
     ATH_CUDA_CODE_SETTING,
     ATH_CUDA_CODE_LAUNCH,
-    ATH_CUDA_CODE_MEMORY, /* these two of a program, not of its code (memory_ahead.c) */
-    ATH_CUDA_CODE_SIZE,
+    ATH_CUDA_CODE_START, /* of a program, not of its code: what it took (start_plan.c) */
 };
 enum { ATH_CUDA_CODE_NUMBERS = 4 };
 struct ath_cuda_code_fact {
@@ -93,9 +92,14 @@ struct ath_cuda_code_fact {
 bool ath_cuda_code_facts_has(const struct ath_cuda_code_fact *fact);
 void ath_cuda_code_facts_note(const struct ath_cuda_code_fact *fact);
 
-/* The same with a value, which the first run that notes the fact chooses. */
-bool ath_cuda_code_facts_value(const struct ath_cuda_code_fact *fact, uint64_t *out);
-void ath_cuda_code_facts_note_value(const struct ath_cuda_code_fact *fact, uint64_t value);
+/* The same with a value. It is copied; the one of an earlier run is replaced. */
+bool ath_cuda_code_facts_bytes(const struct ath_cuda_code_fact *fact, struct ath_frame *out);
+void ath_cuda_code_facts_replace(const struct ath_cuda_code_fact *fact,
+                                 const struct ath_frame *value);
+
+/* A number for the current context's device, by its name, UUID and attributes; 0: no facts are kept
+ * in this context. */
+uint64_t ath_cuda_code_facts_device(void);
 
 /* A call that succeeded may have changed the answers of these methods (up to -1). */
 void ath_cuda_code_facts_stop(const short *methods);

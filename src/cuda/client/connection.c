@@ -24,6 +24,8 @@
 #include "cuda/client/mirror.h"
 #include "cuda/client/path_words.h"
 #include "cuda/client/staging.h"
+#include "cuda/client/start_plan.h"
+#include "cuda/client/start_stock.h"
 #include "cuda/client/stream_pool.h"
 #include "cuda/common/memory_token.h"
 #include "remote/session/open.h"
@@ -113,6 +115,7 @@ static void note_program_exit(void)
     enum { STEP_US = 1000, LEAST = 10, MOST = 250 };
     exiting_thread = pthread_self();
     ath_cuda_connection.is_exiting = true;
+    ath_cuda_start_plan_save();
     ath_cuda_fact_file_save();
     if (!pthread_mutex_trylock(&ath_cuda_connection.order)) { /* a writer may wait forever */
         ath_path_say_cost(ath_cuda_connection.link);
@@ -228,6 +231,8 @@ void ath_cuda_disconnect(void)
     ath_cuda_stream_pool_clear();
     ath_cuda_memory_reuse_clear();
     ath_cuda_memory_ahead_clear();
+    ath_cuda_start_stock_clear();
+    ath_cuda_start_plan_clear();
     ath_cuda_host_clear();
     ath_cuda_staging_clear();
     ath_cuda_shares_clear();

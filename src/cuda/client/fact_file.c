@@ -52,15 +52,29 @@ static size_t bytes_of(const struct fact *fact)
     return sizeof fact->lengths + fact->lengths.key + fact->lengths.value;
 }
 
-static struct fact *find_fact(const void *key, size_t length, uint64_t hash)
+/* The place of a fact in the map; one of NULL if there is none. */
+static struct ath_map_entry **place_of(const void *key, size_t length, uint64_t hash)
 {
     struct ath_map_entry **at = ath_map_at(&facts, hash);
     for (; *at; at = ath_map_same(&(*at)->next, hash)) {
-        struct fact *fact = (struct fact *)*at;
+        const struct fact *fact = (const struct fact *)*at;
         if (fact->lengths.key == length && !memcmp(fact->bytes, key, length))
-            return fact;
+            break;
     }
-    return NULL;
+    return at;
+}
+
+static struct fact *find_fact(const void *key, size_t length, uint64_t hash)
+{
+    return (struct fact *)*place_of(key, length, hash);
+}
+
+static void remove_fact(const void *key, size_t length)
+{
+    struct fact *fact = ath_map_take(place_of(key, length, ath_fingerprint_of(key, length).a));
+    if (fact)
+        total -= bytes_of(fact);
+    free(fact);
 }
 
 /* Memory may have twice as much as the file: the file's facts may be of other programs. */
@@ -263,14 +277,30 @@ bool ath_cuda_fact_file_find(const void *key, size_t length, struct ath_frame *v
     return is_found;
 }
 
-void ath_cuda_fact_file_add(const void *key, size_t length, const void *value, size_t value_length,
-                            bool is_used)
+/* The caller holds the lock. */
+static void add_new(const void *key, size_t length, const void *value, size_t value_length,
+                    bool is_used)
 {
     struct lengths lengths = { (uint32_t)length, (uint32_t)value_length };
-    pthread_mutex_lock(&lock);
     if (is_open && length < FILE_MAX && value_length < FILE_MAX &&
         add_fact(key, value, lengths, is_used))
         is_changed = true;
+}
+
+void ath_cuda_fact_file_add(const void *key, size_t length, const void *value, size_t value_length,
+                            bool is_used)
+{
+    pthread_mutex_lock(&lock);
+    add_new(key, length, value, value_length, is_used);
+    pthread_mutex_unlock(&lock);
+}
+
+void ath_cuda_fact_file_replace(const void *key, size_t length, const void *value,
+                                size_t value_length)
+{
+    pthread_mutex_lock(&lock);
+    remove_fact(key, length);
+    add_new(key, length, value, value_length, true);
     pthread_mutex_unlock(&lock);
 }
 

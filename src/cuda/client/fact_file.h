@@ -25,6 +25,10 @@ bool ath_cuda_fact_file_find(const void *key, size_t length, struct ath_frame *v
 void ath_cuda_fact_file_add(const void *key, size_t length, const void *value, size_t value_length,
                             bool is_used);
 
+/* The same in place of the value that the key has. */
+void ath_cuda_fact_file_replace(const void *key, size_t length, const void *value,
+                                size_t value_length);
+
 /* Writes the facts if there are new ones, with those that other programs saved meanwhile. Failing
  * costs the next start time, and is not reported. A child of fork() writes nothing. */
 void ath_cuda_fact_file_save(void);

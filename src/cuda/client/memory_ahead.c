@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,19 +12,24 @@
 #include "cuda/client/allocate.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
-#include "cuda/client/code_facts.h"
 #include "cuda/client/connection.h"
 #include "cuda/client/instance.h"
+#include "cuda/client/start_plan.h"
+#include "cuda/client/start_stock.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 enum {
     SIZES_MAX = 128,
-    MOST = 16,
-    WISHES_MAX = 256, /* blocks of one question */
+    MOST = 16,                  /* of a size at once, beside the plan's */
+    ROOM = ATH_CUDA_PLAN_COUNT, /* unused ones of a size */
+    WISHES_MAX = 512,           /* blocks of one question */
     PART_OF_GPU = 32,
     PART_OF_FREE = 8,
+    PLAN_OF_GPU = 4, /* with what the last start took */
+    PLAN_OF_FREE = 2,
+    ROUNDS_MAX = 4, /* in which the plan's blocks are asked for: they may be given back between */
     WAITS_MAX = 64, /* after which the program no longer takes memory */
     FREE_BYTES_MAX = 4096
 };
@@ -33,9 +37,9 @@ enum {
 struct size {
     CUcontext context;
     size_t bytes;
-    uint64_t taken; /* by the program, also of earlier contexts */
+    uint64_t taken; /* by the program */
     size_t count;
-    CUdeviceptr unused[MOST];
+    CUdeviceptr unused[ROOM];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,83 +48,10 @@ static size_t size_count, unused_bytes;
 static atomic_size_t unused_count; /* read without the lock, too */
 static atomic_size_t free_bytes;   /* as the server said last; 0: not known. The same */
 static atomic_uint waits;          /* since memory was taken */
-static atomic_bool has_asked_all;
+static atomic_uint rounds;         /* see ROUNDS_MAX */
 static _Thread_local bool is_asking;
 
 /* ---- how many ---- */
-
-/* The program that runs: its command line. */
-static uint64_t program;
-static pthread_once_t program_once = PTHREAD_ONCE_INIT;
-
-static void read_program(void)
-{
-    char words[4096];
-    FILE *file = fopen("/proc/self/cmdline", "re");
-    size_t length = file ? fread(words, 1, sizeof words, file) : 0;
-    if (file)
-        fclose(file);
-    program = length ? ath_fingerprint_of(words, length).a : 0;
-}
-
-/* The fact that this program once took a number of blocks of a size. */
-static struct ath_cuda_code_fact fact_of(size_t bytes, uint64_t taken)
-{
-    pthread_once(&program_once, read_program);
-    return (struct ath_cuda_code_fact){ ATH_CUDA_CODE_MEMORY, program, { bytes, taken } };
-}
-
-/* How many the program's last run took of a size, rounded down to a power of two; at most MOST. */
-static uint64_t count_before(size_t bytes)
-{
-    for (uint64_t count = MOST; count > 1; count /= 2) {
-        struct ath_cuda_code_fact fact = fact_of(bytes, count);
-        if (ath_cuda_code_facts_has(&fact))
-            return count;
-    }
-    return 1;
-}
-
-/* ---- which sizes: each that a run of the program took once ---- */
-
-static struct ath_cuda_code_fact size_fact(size_t index)
-{
-    pthread_once(&program_once, read_program);
-    return (struct ath_cuda_code_fact){ ATH_CUDA_CODE_SIZE, program, { index } };
-}
-
-/* The sizes of earlier runs; this run's are added to the file only. */
-static struct {
-    size_t count;
-    uint64_t bytes[SIZES_MAX];
-} before;
-static pthread_once_t before_once = PTHREAD_ONCE_INIT;
-static atomic_size_t noted; /* sizes of this run */
-
-static void read_sizes(void)
-{
-    for (; before.count < SIZES_MAX; before.count++) {
-        const struct ath_cuda_code_fact fact = size_fact(before.count);
-        if (!ath_cuda_code_facts_value(&fact, &before.bytes[before.count]))
-            break;
-    }
-}
-
-/* Notes a size that this run takes for the first time. */
-static void note_size(size_t bytes)
-{
-    for (size_t i = 0; i < before.count; i++)
-        if (before.bytes[i] == bytes)
-            return;
-    const struct ath_cuda_code_fact fact = size_fact(before.count + noted++);
-    if (fact.numbers[0] < SIZES_MAX)
-        ath_cuda_code_facts_note_value(&fact, bytes);
-}
-
-static bool is_power(uint64_t count)
-{
-    return count > 1 && count <= MOST && !(count & (count - 1));
-}
 
 /* The caller holds the lock. Returns NULL if there are too many sizes. */
 static struct size *size_of(CUcontext context, size_t bytes)
@@ -143,10 +74,10 @@ static bool may_ask_ahead(size_t bytes)
            !ath_cuda_known_fault(ath_cuda_current_context());
 }
 
-/* How many blocks to ask for, with the program's own one. */
-static size_t count_ahead(struct size *size, uint64_t last_run, size_t total_bytes)
+/* How many blocks to ask for, with the program's own one. The caller holds the lock. */
+static size_t count_ahead(const struct size *size, size_t total_bytes)
 {
-    uint64_t wanted = size->taken ? size->taken + 1 : last_run;
+    uint64_t wanted = size->taken + 1;
     size_t most = total_bytes / PART_OF_GPU, free_part = free_bytes / PART_OF_FREE;
     size_t room = most > unused_bytes ? most - unused_bytes : 0;
     if (room > free_part)
@@ -196,16 +127,37 @@ static void end_info(struct ath_cuda_exchange *exchange)
     (void)ath_cuda_end(exchange, status);
 }
 
-static void add_unused(CUcontext context, size_t bytes, CUdeviceptr address)
+/* The caller holds `order`, which guards the builder too. */
+static void send_free(CUcontext context, CUdeviceptr address)
+{
+    static struct ath_wire_builder builder = { .max_bytes = FREE_BYTES_MAX };
+    struct ath_cuda_wire_call_builder call = ath_cuda_own_call_start(&builder, context);
+    ath_cuda_wire_mem_free_v2_set_address(ath_cuda_wire_call_init_mem_free_v2(call), address);
+    ath_cuda_own_call_post(&builder, ATH_CUDA_METHOD_cuMemFree_v2);
+}
+
+static bool keep_unused(CUcontext context, size_t bytes, CUdeviceptr address)
 {
     pthread_mutex_lock(&lock);
     struct size *size = size_of(context, bytes);
-    if (size && size->count < MOST) {
+    bool has_room = size && size->count < ROOM;
+    if (has_room) {
         size->unused[size->count++] = address;
         unused_bytes += bytes;
         unused_count++;
     }
     pthread_mutex_unlock(&lock);
+    return has_room;
+}
+
+/* Threads that ask at the same time may get more than there is room for. */
+static void add_unused(CUcontext context, size_t bytes, CUdeviceptr address)
+{
+    if (keep_unused(context, bytes, address))
+        return;
+    pthread_mutex_lock(&ath_cuda_connection.order);
+    send_free(context, address);
+    pthread_mutex_unlock(&ath_cuda_connection.order);
 }
 
 /* The blocks of one question. The first is the caller's. */
@@ -221,20 +173,41 @@ static void wish_for(struct wish *wish, size_t bytes, size_t count)
         wish->bytes[wish->count++] = bytes;
 }
 
-/* Adds what the program's last run took of all sizes, once it is known how much memory is free. */
+/* How many more blocks the plan has of a size than are there already, or are wished for. */
+static size_t count_missing(const struct wish *wish, size_t bytes, size_t left)
+{
+    pthread_mutex_lock(&lock);
+    const struct size *size = size_of(ath_cuda_current_context(), bytes);
+    size_t there = size ? size->count : ROOM;
+    pthread_mutex_unlock(&lock);
+    for (size_t i = 1; i < wish->count; i++) /* the first is the program's own */
+        there += wish->bytes[i] == bytes;
+    return left > there ? left - there : 0;
+}
+
+/* Adds what the program's last start took beyond this one, once it is known how much memory is
+ * free. */
 static void wish_for_all(struct wish *wish, size_t total_bytes)
 {
-    size_t room = total_bytes / PART_OF_GPU;
-    if (!free_bytes || atomic_exchange(&has_asked_all, true))
+    struct ath_cuda_plan_row row;
+    size_t most = total_bytes / PLAN_OF_GPU, room, bytes;
+    if (!free_bytes || rounds >= ROUNDS_MAX)
         return;
-    if (room > free_bytes / PART_OF_FREE)
-        room = free_bytes / PART_OF_FREE;
-    for (size_t i = 0; i < before.count; i++) {
-        size_t bytes = before.bytes[i];
-        size_t wanted = bytes == wish->bytes[0] ? 0 : (size_t)count_before(bytes);
-        for (; wanted && bytes <= room; wanted--, room -= bytes)
+    if (most > free_bytes / PLAN_OF_FREE)
+        most = free_bytes / PLAN_OF_FREE;
+    pthread_mutex_lock(&lock);
+    room = most > unused_bytes ? most - unused_bytes : 0;
+    pthread_mutex_unlock(&lock);
+    size_t before = wish->count;
+    for (size_t i = 0; ath_cuda_start_plan_row(i, &row); i++) {
+        if (row.method != ATH_CUDA_METHOD_cuMemAlloc_v2 || row.length != sizeof bytes)
+            continue;
+        memcpy(&bytes, row.what, sizeof bytes);
+        for (size_t missing = count_missing(wish, bytes, row.left);
+             missing && bytes && bytes <= room; missing--, room -= bytes)
             wish_for(wish, bytes, 1);
     }
+    rounds += wish->count > before;
 }
 
 /* Asks for all blocks, and how much memory is free then. */
@@ -248,8 +221,10 @@ static CUresult ask_for(struct wish *wish, CUdeviceptr *address)
         sent++;
     if (!sent)
         return ath_cuda_do_cuMemAlloc_v2(address, wish->bytes[0]);
+    struct ath_cuda_start_stock *stock = ath_cuda_start_stock_begin();
     if (begin_info(&info))
         end_info(&info);
+    ath_cuda_start_stock_end(stock);
     while (sent) {
         CUdeviceptr got = 0;
         status = end_allocation(&wish->exchanges[--sent], &got);
@@ -264,13 +239,11 @@ static CUresult ask_for(struct wish *wish, CUdeviceptr *address)
 /* Takes a block that was asked for before. */
 static bool take_unused(size_t bytes, size_t total, size_t *out_count, CUdeviceptr *address)
 {
-    uint64_t last_run = count_before(bytes), taken = 0;
-    bool is_taken = false, is_new = true;
+    bool is_taken = false;
+    ath_cuda_start_plan_take(ATH_CUDA_METHOD_cuMemAlloc_v2, &bytes, sizeof bytes);
     pthread_mutex_lock(&lock);
     struct size *size = size_of(ath_cuda_current_context(), bytes);
-    *out_count = size ? count_ahead(size, last_run, total) : 1;
-    for (size_t i = 0; i < size_count; i++)
-        is_new &= sizes[i].bytes != bytes || !sizes[i].taken;
+    *out_count = size ? count_ahead(size, total) : 1;
     if (size && size->count) {
         *address = size->unused[--size->count];
         unused_bytes -= bytes;
@@ -278,15 +251,9 @@ static bool take_unused(size_t bytes, size_t total, size_t *out_count, CUdevicep
         is_taken = true;
     }
     if (size)
-        taken = ++size->taken;
+        size->taken++;
     waits = 0;
     pthread_mutex_unlock(&lock);
-    if (is_new)
-        note_size(bytes);
-    if (is_power(taken)) {
-        struct ath_cuda_code_fact fact = fact_of(bytes, taken);
-        ath_cuda_code_facts_note(&fact);
-    }
     return is_taken;
 }
 
@@ -300,8 +267,7 @@ CUresult ath_cuda_by_hand_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
     if (!address || !may_ask_ahead(bytes) || ath_cuda_by_hand_cuCtxGetDevice(&device) ||
         ath_cuda_do_cuDeviceTotalMem_v2(&total, device))
         return ath_cuda_do_cuMemAlloc_v2(address, bytes);
-    ath_cuda_code_facts_begin();
-    pthread_once(&before_once, read_sizes);
+    ath_cuda_start_plan_begin();
     if (take_unused(bytes, total, &count, address))
         return CUDA_SUCCESS;
     ath_auto_free struct wish *wish = ath_cuda_allocate(sizeof *wish);
@@ -316,15 +282,6 @@ CUresult ath_cuda_by_hand_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 }
 
 /* ---- giving back ---- */
-
-/* The caller holds `order`, which guards the builder too. */
-static void send_free(CUcontext context, CUdeviceptr address)
-{
-    static struct ath_wire_builder builder = { .max_bytes = FREE_BYTES_MAX };
-    struct ath_cuda_wire_call_builder call = ath_cuda_own_call_start(&builder, context);
-    ath_cuda_wire_mem_free_v2_set_address(ath_cuda_wire_call_init_mem_free_v2(call), address);
-    ath_cuda_own_call_post(&builder, ATH_CUDA_METHOD_cuMemFree_v2);
-}
 
 /* Takes any block out of the table. Returns false if there is none. */
 static bool take_any(CUcontext *context, CUdeviceptr *address)
@@ -385,6 +342,6 @@ void ath_cuda_memory_ahead_clear(void)
     unused_bytes = 0;
     unused_count = 0;
     free_bytes = 0;
-    has_asked_all = false;
+    rounds = 0;
     pthread_mutex_unlock(&lock);
 }

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS_MAX = 64, MOST = ATH_CUDA_STREAM_POOL_MOST };
+enum { KINDS_MAX = 64, MOST = ATH_CUDA_STREAM_POOL_MOST, ROOM = ATH_CUDA_STREAM_POOL_ROOM };
 
 struct kind {
     struct kind *next;
     CUcontext context;
-    struct ath_frame message, spares[MOST];
+    struct ath_frame message, spares[ROOM];
     size_t count, wanted;
 };
 
@@ -72,12 +72,14 @@ bool ath_cuda_stream_pool_take(const uint8_t *message, size_t length, CUcontext 
     return is_found;
 }
 
-void ath_cuda_stream_pool_keep(const uint8_t *message, size_t length, struct ath_frame *answer,
-                               uint64_t asked_at)
+void ath_cuda_stream_pool_keep(const uint8_t *message, size_t length, CUcontext context,
+                               struct ath_frame *answer, uint64_t asked_at)
 {
     pthread_mutex_lock(&lock);
     struct kind *kind = asked_at == age ? kind_of(message, length) : NULL;
-    if (kind && kind->count < MOST) {
+    if (asked_at == age && !kind)
+        kind = make_kind(message, length, context);
+    if (kind && kind->count < ROOM) {
         kind->spares[kind->count++] = *answer;
         *answer = (struct ath_frame){ 0 };
     }

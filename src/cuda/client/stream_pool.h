@@ -13,7 +13,10 @@
 #include "proto/cuda-methods.h"
 #include "remote/wire/frame.h"
 
-enum { ATH_CUDA_STREAM_POOL_MOST = 16 /* objects asked for at once, at most */ };
+enum {
+    ATH_CUDA_STREAM_POOL_MOST = 16, /* objects of a kind asked for at once, at most */
+    ATH_CUDA_STREAM_POOL_ROOM = 64, /* unused ones of a kind: as many as start_plan.h has */
+};
 
 /* Takes an unused answer to a message (without its number) that makes an object in a context.
  * Returns false if there is none; *out_count is then the number of objects to ask for, including
@@ -22,8 +25,8 @@ bool ath_cuda_stream_pool_take(const uint8_t *message, size_t length, CUcontext 
                                struct ath_frame *answer, size_t *out_count);
 
 /* Keeps an answer and takes over its frame. age: ath_cuda_stream_pool_age() before the question. */
-void ath_cuda_stream_pool_keep(const uint8_t *message, size_t length, struct ath_frame *answer,
-                               uint64_t age);
+void ath_cuda_stream_pool_keep(const uint8_t *message, size_t length, CUcontext context,
+                               struct ath_frame *answer, uint64_t age);
 uint64_t ath_cuda_stream_pool_age(void);
 
 /* Drops the objects of a context that ended. */

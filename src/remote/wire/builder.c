@@ -119,6 +119,22 @@ struct ath_wire_place ath_wire_start(struct ath_wire_builder *builder,
     return point_at_struct(builder, FRAME_WORDS, shape);
 }
 
+void ath_wire_replace(struct ath_wire_builder *builder, const uint8_t *frame, size_t length)
+{
+    const size_t started = builder->word_count, root = (size_t)FRAME_WORDS * ATH_WIRE_WORD;
+    const size_t words = length / ATH_WIRE_WORD;
+    if (builder->status)
+        return;
+    if (length % ATH_WIRE_WORD || words < started ||
+        memcmp(builder->bytes + root, frame + root, ATH_WIRE_WORD) != 0) {
+        builder->status = -EMSGSIZE;
+        return;
+    }
+    take(builder, words - started);
+    if (!builder->status)
+        memcpy(builder->bytes, frame, length);
+}
+
 void ath_wire_lend(struct ath_wire_builder *builder, size_t least)
 {
     builder->lend_least = least;

@@ -53,6 +53,11 @@ struct ath_wire_place ath_wire_start(struct ath_wire_builder *builder,
 const uint8_t *ath_wire_finish(struct ath_wire_builder *builder, size_t *out_length,
                                int *out_status);
 
+/* Puts a finished message with its frame in the place of the one that was started, whose root has
+ * the same shape: places in the root stay valid. If it has another shape, the builder remembers
+ * -EMSGSIZE. */
+void ath_wire_replace(struct ath_wire_builder *builder, const uint8_t *frame, size_t length);
+
 /*
  * Lends data to the message: until the next message, the first data field of at least this many
  * bytes is not copied. The result of ath_wire_finish() then lacks its end: builder->lent, and the
