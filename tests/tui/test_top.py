@@ -273,6 +273,14 @@ class Live(Base):
         self.assertIn("every 5 s", screen.keys("+"))
         self.assertIn("every 1 s", screen.keys("-", "-", "-"))
 
+    def test_another_interval_begins_at_once(self):
+        server = self.server()
+        screen = self.top(server, words=("-d", "3600"))
+        screen.wait("no program")
+        self.program(server, 64)
+        self.assertIn("every 30 s", screen.keys("-"))
+        screen.wait("64.0M")
+
     def test_help(self):
         screen = self.top(self.server())
         seen = screen.keys("?")

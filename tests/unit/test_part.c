@@ -3,6 +3,12 @@
 
 #include "runtime/part/part.h"
 
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/part/order.h"
 #include "runtime/part_table.h"
 #include "unit.h"
 
@@ -105,4 +111,128 @@ TEST(the_row_of_an_identity_bounds_a_session)
         ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 16, wanted + 1), 0);
     }
     ath_session_board_free(board);
+}
+
+/* ---- the order of the null stream and others, at a driver that tells its calls ---- */
+
+#define STREAM ((CUstream)(uintptr_t)0x20)
+#define CAPTURED ((CUstream)(uintptr_t)0x30)
+
+static char told[512];
+static uintptr_t events;
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+    size_t length = strlen(told);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(told + length, sizeof told - length, format, args);
+    va_end(args);
+}
+
+static CUresult push(CUcontext context)
+{
+    tell("in %zx, ", (size_t)(uintptr_t)context);
+    return CUDA_SUCCESS;
+}
+
+static CUresult pop(CUcontext *context)
+{
+    *context = NULL;
+    tell("out, ");
+    return CUDA_SUCCESS;
+}
+
+static CUresult create_event(CUevent *event, unsigned int flags)
+{
+    *event = (CUevent)++events;
+    return flags == CU_EVENT_DISABLE_TIMING ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult record(CUevent event, CUstream stream)
+{
+    tell("event %zu behind %zx, ", (size_t)(uintptr_t)event, (size_t)(uintptr_t)stream);
+    return CUDA_SUCCESS;
+}
+
+static CUresult await(CUstream stream, CUevent event, unsigned int flags)
+{
+    tell("%zx waits for %zu, ", (size_t)(uintptr_t)stream, (size_t)(uintptr_t)event);
+    return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult destroy_event(CUevent event)
+{
+    tell("event %zu ends, ", (size_t)(uintptr_t)event);
+    return CUDA_SUCCESS;
+}
+
+static CUresult is_capturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    *status = stream == CAPTURED ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+/* Compares the driver's calls since the last time. */
+static void expect_told(const char *expected)
+{
+    ck_assert_str_eq(told, expected);
+    *told = '\0';
+}
+
+/* A session of two devices. Returns the part of the second one. */
+static struct ath_part *begin_order(void)
+{
+    ath_parts = (struct ath_parts){ .setup.device_count = 2,
+                                    .raw = { .cuCtxPushCurrent_v2 = push,
+                                             .cuCtxPopCurrent_v2 = pop,
+                                             .cuEventCreate = create_event,
+                                             .cuEventDestroy_v2 = destroy_event,
+                                             .cuEventRecord = record,
+                                             .cuStreamWaitEvent = await,
+                                             .cuStreamIsCapturing = is_capturing } };
+    for (size_t i = 0; i < 2; i++) {
+        pthread_mutex_init(&ath_parts.items[i].lock, NULL);
+        ath_parts.items[i].context = (CUcontext)(uintptr_t)(0xa + i);
+    }
+    events = 0;
+    *told = '\0';
+    ck_assert(ath_part_order_add(&ath_parts.items[1], STREAM));
+    ck_assert(ath_part_order_add(&ath_parts.items[1], CAPTURED));
+    return &ath_parts.items[1];
+}
+
+TEST(the_null_stream_and_others_wait_for_each_other_once)
+{
+    struct ath_part *part = begin_order();
+    ck_assert_int_eq(ath_part_order_enter_null(part, true), CUDA_SUCCESS);
+    expect_told(""); /* no stream has work yet */
+    ck_assert_int_eq(ath_part_order_enter(STREAM), CUDA_SUCCESS);
+    expect_told("in b, event 1 behind 0, 20 waits for 1, out, ");
+    ck_assert_int_eq(ath_part_order_enter(STREAM), CUDA_SUCCESS);
+    expect_told("");
+    ck_assert_int_eq(ath_part_order_enter_null(part, false), CUDA_SUCCESS);
+    expect_told("event 2 behind 20, 0 waits for 2, ");
+    ck_assert_int_eq(ath_part_order_enter_null(part, true), CUDA_SUCCESS);
+    expect_told("");
+    ck_assert_int_eq(ath_part_order_enter(STREAM), CUDA_SUCCESS);
+    expect_told("in b, event 1 behind 0, 20 waits for 1, out, ");
+    ath_part_order_drop(part, STREAM);
+    expect_told("event 2 ends, ");
+    ck_assert_int_eq(ath_part_order_enter_null(part, true), CUDA_SUCCESS);
+    ck_assert_int_eq(ath_part_order_enter(STREAM), CUDA_SUCCESS);
+    expect_told("");
+    ath_part_order_clear(part);
+}
+
+TEST(a_stream_that_captures_is_not_in_the_order)
+{
+    struct ath_part *part = begin_order();
+    ck_assert_int_eq(ath_part_order_enter_null(part, true), CUDA_SUCCESS);
+    ck_assert_int_eq(ath_part_order_enter(CAPTURED), CUDA_SUCCESS);
+    ck_assert_int_eq(ath_part_order_enter_null(part, true), CUDA_SUCCESS);
+    expect_told("");
+    ath_part_order_clear(part);
+    ck_assert_ptr_null(part->streams);
+    ck_assert_uint_eq(part->null_work, 0);
 }

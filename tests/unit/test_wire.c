@@ -1420,6 +1420,30 @@ TEST(a_socket_is_never_open_to_more_than_asked)
     tree_remove(&tree);
 }
 
+/* "[::]" and "0.0.0.0" are two addresses: the one does not take the other's clients. */
+TEST(a_listener_of_ipv6_leaves_ipv4_to_others)
+{
+    struct ath_endpoint endpoint;
+    char text[ATH_ENDPOINT_TEXT];
+    int six, four, fd;
+
+    ck_assert_int_eq(ath_endpoint_parse("[::]:0", &endpoint, &err), 0);
+    if (ath_endpoint_listen(&endpoint, 0, &six, &err)) {
+        puts("skipped test: a_listener_of_ipv6_leaves_ipv4_to_others: no IPv6 here");
+        return;
+    }
+    ck_assert_int_eq(ath_endpoint_parse(ath_endpoint_of_socket(six, false, text), &endpoint, &err),
+                     0);
+    ck_assert_str_eq(endpoint.host, "::");
+    strcpy(endpoint.host, "127.0.0.1");
+    ck_assert_int_eq(ath_endpoint_connect(&endpoint, ath_now_ms() + PATIENCE_MS, &fd, &err),
+                     -ECONNREFUSED);
+    strcpy(endpoint.host, "0.0.0.0");
+    ck_assert_msg(!ath_endpoint_listen(&endpoint, 0, &four, &err), "%s", err.message);
+    close(four);
+    close(six);
+}
+
 /* A server that does not know the key, whether it says that it wants one or not, gets no session.
  */
 LOOP_TEST(a_client_needs_the_servers_proof, 0, 2)
