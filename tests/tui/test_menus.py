@@ -192,6 +192,13 @@ class Looks(tui.Case):
             self.assertTrue(row.rstrip().endswith(words), row)
 
 
+    def test_an_entry_runs_on_a_node_with_cpus(self):
+        """A node of memory alone is offered for memory only."""
+        menus = self.menus(root="cxl-memory")
+        self.assertRegex(menus.keys("2", "4"), r"│  2  1  251\.0 GiB  CPUs 8-15,24-31 +│\n.*│  3  type another one")
+        self.assertIn("3  [ ] 2    128.0 GiB", menus.keys("q", "1", "7", "2"))
+
+
 @tui.needs_tmux
 class Reading(tui.Case):
     def test_scrolling(self):

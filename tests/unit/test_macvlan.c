@@ -247,6 +247,13 @@ TEST(changes_only_what_differs)
                 "set the MTU of link 'mv0' to 1500, in namespace 'aitherion-mv0'\n"
                 "take address '192.168.100.10/24' from link 'mv0', in namespace 'aitherion-mv0'\n"
                 "give address '192.168.100.10/16' to link 'mv0', in namespace 'aitherion-mv0'\n");
+    /* an undo goes back to these */
+    ck_assert_int_eq(plan.steps[0].mode, ATH_MACVLAN_VEPA);
+    ck_assert_int_eq(plan.steps[0].old_mode, ATH_MACVLAN_BRIDGE);
+    ck_assert_int_eq(plan.steps[1].mtu, 1500);
+    ck_assert_int_eq(plan.steps[1].old_mtu, 9000);
+    ck_assert_int_eq(plan.steps[2].address.prefix, 24);
+    ck_assert_int_eq(plan.steps[3].address.prefix, 16);
 }
 
 TEST(keeps_addresses_if_none_is_wanted)
@@ -269,6 +276,9 @@ LOOP_TEST(recreates_link_for_new_parent_or_passthru, 0, 2)
     ck_assert_int_eq(plan.steps[0].action, ATH_STEP_DELETE);
     ck_assert_str_eq(plan.steps[0].old.name, "mv0");
     ck_assert_uint_eq(plan.steps[0].old.address_count, 2);
+    ck_assert_int_eq(plan.steps[0].old.mtu, 9000);
+    ck_assert_int_eq(plan.steps[0].old.macvlan_mode, ATH_MACVLAN_BRIDGE);
+    ck_assert_str_eq(plan.steps[0].parent, _i == 0 ? "if77" : "eth0");
     ck_assert_int_eq(plan.steps[1].action, ATH_STEP_CREATE);
     ck_assert_int_eq(plan.steps[1].mode, (int)wanted.mode);
     ck_assert_int_eq(plan.steps[4].action, ATH_STEP_UP);

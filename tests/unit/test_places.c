@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -227,7 +228,10 @@ TEST(bounds_waiting_connections_of_a_source)
         ck_assert(!wait_in_room(alice, i, 0, 0));
     ck_assert(!wait_in_room(bob, 64, 0, 0));
     ck_assert_uint_eq(ath_waiting_room_first_ms(&room), 0);
-    ck_assert(wait_in_room(alice, 65, 0, 64)); /* in place of the first */
+    const int first = room.items[0].fd;
+    ck_assert(wait_in_room(alice, 65, 0, 64)); /* in place of the first, which is closed */
+    ck_assert_int_ne(room.items[0].fd, first);
+    ck_assert_int_lt(fcntl(first, F_GETFD), 0);
     ck_assert_uint_eq(room.count, 65);
     ck_assert_uint_eq(ath_waiting_room_first_ms(&room), 1);
     ck_assert_uint_eq(room.items[0].since_ms, 65);
