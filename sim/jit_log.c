@@ -64,3 +64,12 @@ void sim_jit_took(const struct sim_jit_logs *logs, float ms)
     *logs->wall_time = NULL;
     memcpy(logs->wall_time, &ms, sizeof ms);
 }
+
+void sim_jit_loaded(struct sim_jit_logs *logs, CUresult status)
+{
+    if (status)
+        sim_jit_say(&logs->error, "fatal   : the image cannot be loaded (error %d)", (int)status);
+    else if (logs->is_verbose)
+        sim_jit_say(&logs->info, "info    : the image is compiled");
+    sim_jit_took(logs, 0.25f);
+}

@@ -26,3 +26,6 @@ __attribute__((format(printf, 2, 3))) void sim_jit_say(struct sim_jit_log *log, 
 
 /* Tells how long the work took. */
 void sim_jit_took(const struct sim_jit_logs *logs, float ms);
+
+/* Says how the load of an image ended. */
+void sim_jit_loaded(struct sim_jit_logs *logs, CUresult status);

@@ -9,6 +9,7 @@
 #include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/image.h"
+#include "sim/jit_log.h"
 #include "sim/kernel.h"
 #include "sim/module.h"
 #include "sim/variable.h"
@@ -57,7 +58,10 @@ CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *jit, 
 {
     if ((jit_count && (!jit || !jit_values)) || (count && (!options || !values)))
         return CUDA_ERROR_INVALID_VALUE;
-    return load_library(out, code);
+    struct sim_jit_logs logs = sim_jit_logs_of(jit, jit_values, jit_count);
+    CUresult status = load_library(out, code);
+    sim_jit_loaded(&logs, status);
+    return status;
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *jit,
@@ -68,7 +72,9 @@ CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *j
         return CUDA_ERROR_INVALID_VALUE;
     size_t size;
     char *code = sim_read_file(path, &size);
+    struct sim_jit_logs logs = sim_jit_logs_of(jit, jit_values, jit_count);
     CUresult status = code ? load_library(out, code) : CUDA_ERROR_FILE_NOT_FOUND;
+    sim_jit_loaded(&logs, status);
     free(code);
     return status;
 }

@@ -95,11 +95,7 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *code, unsigned int count,
         return CUDA_ERROR_INVALID_VALUE;
     struct sim_jit_logs logs = sim_jit_logs_of(options, values, count);
     CUresult status = load_module(out, code);
-    if (status)
-        sim_jit_say(&logs.error, "fatal   : the image cannot be loaded (error %d)", (int)status);
-    else if (logs.is_verbose)
-        sim_jit_say(&logs.info, "info    : the image is compiled");
-    sim_jit_took(&logs, 0.25f);
+    sim_jit_loaded(&logs, status);
     return status;
 }
 /* NOLINTEND(readability-non-const-parameter) */

@@ -90,6 +90,35 @@ static void unloaded(void)
     }
 }
 
+/* The log belongs to the call that loads the library, not to later ones that load it elsewhere. */
+static void written_once(void)
+{
+    static char log[4096];
+    CUjit_option options[] = { CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                               CU_JIT_LOG_VERBOSE };
+    void *values[] = { log, (void *)sizeof log, (void *)1 };
+    CUlibrary library;
+    CUkernel kernel;
+    char *image = read_kernels();
+    float number = 1;
+    int n = N;
+
+    ok(cuLibraryLoadData(&library, image, options, values, 3, NULL, NULL, 0));
+    free(image);
+    check(*log);
+    memset(log, 'x', sizeof log);
+    ok(cuLibraryGetKernel(&kernel, library, "fill"));
+    for (int i = 0; i < DEVICES; i++) {
+        void *params[] = { &memory[i], &number, &n };
+        use(i);
+        ok(launch((CUfunction)(void *)kernel, N, streams[i], params));
+        ok(cuStreamSynchronize(streams[i]));
+    }
+    for (size_t i = 0; i < sizeof log; i++)
+        same(log[i], 'x');
+    ok(cuLibraryUnload(library));
+}
+
 static float value_on(int device)
 {
     use(device);
@@ -446,6 +475,7 @@ static const struct test tests[] = {
     { "devices are one list", devices, 0 },
     { "a library's kernel runs on both", kernels, 0 },
     { "a library that is unloaded is gone", unloaded, ONLY_SIMULATED },
+    { "a library's log is written once", written_once, ONLY_SIMULATED },
     { "linkers belong to one server", linkers, 0 },
     { "objects of one server are refused on the other", strangers, 0 },
     { "memory is copied from one to the other", copies, 0 },
