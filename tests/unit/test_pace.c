@@ -89,10 +89,11 @@ TEST(leaves_the_end_to_faster_ones)
     paces[1].rate = 4000;
     ck_assert_uint_eq(room(2, 0, 3 * UNIT), 0);
     ck_assert_uint_eq(room(2, 1, 3 * UNIT), 3 * UNIT * 4 / 5 / 2);
-    ck_assert_uint_eq(room(2, 0, 4 * UNIT), UNIT); /* the other one needs as long for these */
-    hold(1, UNIT);
+    ck_assert_uint_eq(room(2, 0, 4 * UNIT), 0); /* the other one needs as long for these */
+    ck_assert_uint_eq(room(2, 0, 4 * UNIT + 3 * UNIT / 4), UNIT);
+    hold(1, 7 * UNIT / 4);
     ck_assert_uint_eq(room(2, 0, 3 * UNIT), UNIT);
-    hold(1, UNIT - 1);
+    hold(1, 5 * UNIT / 4);
     ck_assert_uint_eq(room(2, 0, 3 * UNIT), 0);
     hold(1, 8 * UNIT); /* what it writes just now counts as well */
     paces[0].pending = 3 * UNIT;

@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 
+static const double margin = 1.125;
+
 enum {
     WINDOW_NS = 4 * 1000 * 1000,   /* of one measurement */
     MEMORY_NS = 100 * 1000 * 1000, /* of the measurements that count whole */
@@ -84,8 +86,9 @@ void ath_pace_end_piece(struct ath_pace *pace, size_t bytes)
 }
 
 /* Whether a connection that holds bytes already has sent some more of them before the others have
- * sent these and all that is left. The others cannot be done before the first of them has sent as
- * many more. */
+ * sent these and all that is left, with a margin for errors of its speed: one that ends late holds
+ * up the frame, and the others need little time for its bytes. The others cannot be done before the
+ * first of them has sent as many more; without a margin, so that always one takes the bytes. */
 static bool is_sooner(const struct ath_pace *paces, size_t count, size_t which, double held,
                       double more, double left)
 {
@@ -99,8 +102,8 @@ static bool is_sooner(const struct ath_pace *paces, size_t count, size_t which, 
         rates += rate;
         first_s = until_s < first_s ? until_s : first_s;
     }
-    const double all_s = others / rates, without_s = all_s > first_s ? all_s : first_s;
-    return !(rates > 0) || (held + more) / (double)paces[which].rate <= without_s;
+    const double own_s = (held + more) / (double)paces[which].rate;
+    return !(rates > 0) || own_s <= first_s || own_s * margin <= others / rates;
 }
 
 size_t ath_pace_room(const struct ath_pace *paces, size_t count, size_t which, size_t left,
