@@ -188,7 +188,7 @@ enum NetTestKind {
 struct NetTestDone {
   bytes @0 :UInt64;                # of toServer: that came behind the first part, of all connections
   timeNs @1 :UInt64;               # and the time from that part to the last one; 0: there was one part alone
-  sentAgain @2 :Int64;             # of look: TCP segments that the server has sent again on these connections so far; negative: not known
+  sentAgain @2 :Int64;             # of look: TCP segments or datagrams that the server has sent again on these connections so far; negative: not known
 }
 
 struct BooksQuestion {

@@ -56,13 +56,19 @@ enum PathReason {
 
 struct SessionChannel {
   # As the server's process of the session noted it at most two seconds ago.
-  local @0 :Text;                  # the server's address, "10.0.1.11:5555"; empty: unknown, as by UDP
+  local @0 :Text;                  # the server's address, "10.0.1.11:5555"; empty: unknown
   peer @1 :Text;                   # the client's; empty: unknown
   transport @2 :Text;              # "tcp", "udp"
   sentBytes @3 :Int64 = -1;        # of large frames, by the server
   receivedBytes @4 :Int64 = -1;
-  sentAgain @5 :Int64 = -1;        # segments that the server sent more than once; -1: unknown, as by UDP
+  sentAgain @5 :Int64 = -1;        # TCP segments or datagrams that the server sent more than once; -1: unknown
   isLost @6 :Bool;                 # it broke, and has not come again
+  # Datagrams by UDP, as the server counts them; -1: unknown, as by TCP.
+  datagramsSent @7 :Int64 = -1;
+  datagramsReceived @8 :Int64 = -1;
+  datagramsLost @9 :Int64 = -1;    # that the server sent, and took for lost
+  datagramsDuplicates @10 :Int64 = -1;
+  datagramsDamaged @11 :Int64 = -1; # that came with a wrong sum
 }
 
 struct Turn {

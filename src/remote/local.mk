@@ -31,6 +31,7 @@ libaitherion_a_SOURCES += \
 	src/remote/transport/shm_socket.c \
 	src/remote/transport/size_limit.c src/remote/transport/size_limit.h \
 	src/remote/transport/stream.c src/remote/transport/stream.h \
+	src/remote/transport/stripe_state.c \
 	src/remote/transport/tcp.c \
 	src/remote/transport/team.c src/remote/transport/team.h
 # The carrier of streams on UDP.

@@ -81,6 +81,7 @@ void ath_udp_row_write(struct ath_udp_row *row, uint64_t waiting,
     if (!row)
         return;
     atomic_store_explicit(&row->waiting, waiting, memory_order_relaxed);
+    atomic_store_explicit(&row->trip_ns, figures->trip_ns, memory_order_relaxed);
 #define X(name) atomic_store_explicit(&row->name, figures->name, memory_order_relaxed);
     ATH_UDP_FIGURES(X)
 #undef X
@@ -111,6 +112,7 @@ bool ath_udp_place_read(const struct ath_udp_place *place, struct ath_udp_figure
 {
     if (!place->row)
         return false;
+    out->trip_ns = atomic_load_explicit(&place->row->trip_ns, memory_order_relaxed);
 #define X(name) out->name = atomic_load_explicit(&place->row->name, memory_order_relaxed);
     ATH_UDP_FIGURES(X)
 #undef X

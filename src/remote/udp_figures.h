@@ -13,20 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The counts of datagrams, by their names in remote/udp/flow.h. damaged: their sum is wrong, so the
- * channel that they name is likely and not sure. */
-#define ATH_UDP_FIGURES(X)                                                                         \
+/* The counts of datagrams of a channel, by their names in remote/udp/flow.h. damaged: their sum is
+ * wrong, so the channel that they name is likely and not sure. */
+#define ATH_UDP_CHANNEL_COUNTS(X)                                                                  \
     X(sent)                                                                                        \
     X(received)                                                                                    \
-    X(sent_again)                                                                                  \
     X(lost)                                                                                        \
     X(duplicates)                                                                                  \
     X(damaged)
+#define ATH_UDP_FIGURES(X) ATH_UDP_CHANNEL_COUNTS(X) X(sent_again)
 
 struct ath_udp_figures {
 #define X(name) uint64_t name;
     ATH_UDP_FIGURES(X)
 #undef X
+    uint64_t trip_ns; /* a round trip; 0: not measured */
 };
 
 union ath_udp_address {
@@ -38,6 +39,7 @@ union ath_udp_address {
 struct ath_udp_row {
     _Atomic uint64_t socket;  /* the inode number; 0: the row is free */
     _Atomic uint64_t waiting; /* bytes that the peer has not acknowledged */
+    _Atomic uint64_t trip_ns;
 #define X(name) _Atomic uint64_t name;
     ATH_UDP_FIGURES(X)
 #undef X

@@ -63,22 +63,23 @@ static void put_turn(const struct ath_server *server, uint64_t session,
     ath_gpu_claim_set_priority(held, claim.priority);
 }
 
-/* Connections of a program by UDP have no addresses that its process knows. */
 static void put_channels(const struct ath_session_board_entry *entry,
                          struct ath_gpu_session_builder to)
 {
     struct ath_wire_array channels = ath_gpu_session_init_channels(to, entry->channel_count);
-    const bool is_udp = entry->transport == 1 + ATH_CONTROL_TRANSPORT_UDP;
     for (uint32_t i = 0; i < entry->channel_count; i++) {
         const struct ath_session_board_channel *from = &entry->channels[i];
         struct ath_gpu_session_channel_builder channel = ath_gpu_session_channel_place(channels, i);
         ath_gpu_session_channel_set_local(channel, from->local);
         ath_gpu_session_channel_set_peer(channel, from->peer);
-        ath_gpu_session_channel_set_transport(channel, is_udp ? "udp" : "tcp");
+        ath_gpu_session_channel_set_transport(channel, from->is_udp ? "udp" : "tcp");
         ath_gpu_session_channel_set_sent_bytes(channel, from->sent_bytes);
         ath_gpu_session_channel_set_received_bytes(channel, from->received_bytes);
         ath_gpu_session_channel_set_sent_again(channel, from->sent_again);
         ath_gpu_session_channel_set_is_lost(channel, from->is_lost != 0);
+#define X(name) ath_gpu_session_channel_set_datagrams_##name(channel, from->datagrams_##name);
+        ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
     }
 }
 
@@ -130,37 +131,49 @@ static void put_calls(const struct ath_session_board_entry *entry, enum ath_cont
         ath_gpu_session_path_set_bytes_per_s(to, entry->bytes_per_s);
 }
 
+/* The further connections that go by a path. They may change to another one (recovery.h). */
+static uint32_t count_by(const struct ath_session_board_entry *entry,
+                         enum ath_control_transport path)
+{
+    uint32_t by_udp = 0;
+    for (uint32_t i = 0; i < entry->channel_count; i++)
+        by_udp += entry->channels[i].is_udp != 0;
+    return path == ATH_CONTROL_TRANSPORT_UDP   ? by_udp
+           : path == ATH_CONTROL_TRANSPORT_TCP ? entry->channel_count - by_udp
+                                               : 0;
+}
+
 static void put_copies(const struct ath_session_board_entry *entry, enum ath_control_transport path,
                        struct ath_gpu_session_path_builder to)
 {
     const bool shares = !entry->has_pieces && path == ATH_CONTROL_TRANSPORT_TCP;
     ath_gpu_session_path_set_transport(to, ath_control_transport_word(path));
-    ath_gpu_session_path_set_connections(to, entry->channel_count + shares);
+    ath_gpu_session_path_set_connections(to, count_by(entry, path) + shares);
     ath_gpu_session_path_set_least_bytes(to, ATH_STRIPED_BYTES);
     ath_gpu_session_path_set_latency_ns(to, entry->channel_latency_ns);
     ath_gpu_session_path_set_bytes_per_s(to, entry->bytes_per_s);
 }
 
-/* A row for the calls, one for large copies if further connections carry these, and one for each
- * other path. */
+/* A row for the calls, one for each path of further connections that carry large copies, and one
+ * for each other path. */
 static void put_paths(const struct ath_server *server, const struct ath_session_board_entry *entry,
                       struct ath_gpu_session_builder to)
 {
     const enum ath_control_transport used = (enum ath_control_transport)(entry->transport - 1);
     const enum ath_control_transport calls =
         used == ATH_CONTROL_TRANSPORT_UDP ? ATH_CONTROL_TRANSPORT_TCP : used;
-    const bool has_copies = entry->channel_count > 0;
-    uint32_t count = 1 + has_copies, at = 0;
+    uint32_t count = 1, at = 0;
     if (!is_path(used)) /* none yet */
         return;
     for (size_t i = 0; i < ATH_COUNT(paths); i++)
-        count += paths[i] != used && paths[i] != calls;
+        count += count_by(entry, paths[i]) || (paths[i] != calls && paths[i] != used);
     struct ath_wire_array list = ath_gpu_session_init_paths(to, count);
     put_calls(entry, calls, ath_gpu_session_path_place(list, at++));
-    if (has_copies)
-        put_copies(entry, used, ath_gpu_session_path_place(list, at++));
+    for (size_t i = 0; i < ATH_COUNT(paths); i++)
+        if (count_by(entry, paths[i]))
+            put_copies(entry, paths[i], ath_gpu_session_path_place(list, at++));
     for (size_t i = 0; i < ATH_COUNT(paths); i++) {
-        if (paths[i] == used || paths[i] == calls)
+        if (paths[i] == calls || paths[i] == used || count_by(entry, paths[i]))
             continue;
         struct ath_gpu_session_path_builder other = ath_gpu_session_path_place(list, at++);
         ath_gpu_session_path_set_transport(other, ath_control_transport_word(paths[i]));

@@ -52,17 +52,19 @@ static void gather_channels(struct ath_session_board_entry *entry,
                             struct ath_runtime_channel *channels,
                             struct ath_runtime_session *session)
 {
-    const bool is_udp = entry->transport == 1 + ATH_CONTROL_TRANSPORT_UDP;
     session->channels = channels;
     session->channel_count = entry->channel_count;
     for (size_t i = 0; i < session->channel_count; i++)
         channels[i] = (struct ath_runtime_channel){
             .local = entry->channels[i].local,
-            .transport = (char *)ath_control_transport_word(is_udp ? ATH_CONTROL_TRANSPORT_UDP
-                                                                   : ATH_CONTROL_TRANSPORT_TCP),
+            .transport = (char *)ath_control_transport_word(
+                entry->channels[i].is_udp ? ATH_CONTROL_TRANSPORT_UDP : ATH_CONTROL_TRANSPORT_TCP),
             .sent_bytes = entry->channels[i].sent_bytes,
             .received_bytes = entry->channels[i].received_bytes,
             .sent_again = entry->channels[i].sent_again,
+#define X(name) .datagrams_##name = entry->channels[i].datagrams_##name,
+            ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
         };
 }
 

@@ -162,6 +162,16 @@ static void note_costs(struct ath_program_session *program, int64_t channel_late
     atomic_store(&entry->has_pieces, program->stripes.way == ATH_STRIPES_PIECES);
 }
 
+static void note_datagrams(const struct ath_stripe_state *state,
+                           struct ath_session_board_channel *channel)
+{
+    atomic_store(&channel->is_udp, state->is_udp);
+#define X(name)                                                                                    \
+    atomic_store(&channel->datagrams_##name, state->is_udp ? (int64_t)state->datagrams.name : -1);
+    ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
+}
+
 /* Notes on the board what the connections for large copies have carried. A lost one keeps its
  * addresses. */
 static void note_channels(struct ath_program_session *program)
@@ -174,6 +184,7 @@ static void note_channels(struct ath_program_session *program)
         if (!state.is_lost) {
             note_address(state.local, channel->local);
             note_address(state.peer, channel->peer);
+            note_datagrams(&state, channel);
         }
         atomic_store(&channel->is_lost, state.is_lost);
         atomic_store(&channel->sent_bytes, (int64_t)state.sent_bytes);

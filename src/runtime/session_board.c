@@ -323,6 +323,10 @@ static void copy_channels(const struct ath_session_board_entry *entry,
         to->sent_bytes = atomic_load(&from->sent_bytes);
         to->received_bytes = atomic_load(&from->received_bytes);
         to->sent_again = atomic_load(&from->sent_again);
+        to->is_udp = atomic_load(&from->is_udp);
+#define X(name) to->datagrams_##name = atomic_load(&from->datagrams_##name);
+        ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
     }
     out->latency_ns = atomic_load(&entry->latency_ns);
     out->channel_latency_ns = atomic_load(&entry->channel_latency_ns);

@@ -53,7 +53,11 @@ enum {
 struct ath_session_board_channel {
     char local[ATH_SESSION_BOARD_ADDRESS], peer[ATH_SESSION_BOARD_ADDRESS]; /* empty: unknown */
     _Atomic int64_t sent_bytes, received_bytes, sent_again;                 /* negative: unknown */
+#define X(name) _Atomic int64_t datagrams_##name; /* negative: it does not go by UDP */
+    ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
     atomic_int is_lost; /* not 0: it broke, and has not come again */
+    atomic_int is_udp;  /* not 0: it goes by UDP, or did so before it broke */
 };
 
 /* The part that the session's process writes, after the listening process has made it. */

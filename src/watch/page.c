@@ -273,6 +273,9 @@ static void write_channels(struct family *family, struct subject subject,
         add_value(&values.sent_bytes, one->sent_bytes);
         add_value(&values.received_bytes, one->received_bytes);
         add_value(&values.sent_again, one->sent_again);
+#define X(name) add_value(&values.datagrams_##name, one->datagrams_##name);
+        ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
     }
     ath_auto_free char *address = ath_xasprintf("%.*s", (int)host_length(channel->local),
                                                 channel->local ? channel->local : "");

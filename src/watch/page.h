@@ -43,6 +43,9 @@ struct ath_watch_session_values {
 /* Sums over the connections of a session for large copies that reach the server at one address. */
 struct ath_watch_channel_values {
     int64_t connections, sent_bytes, received_bytes, sent_again;
+#define X(name) int64_t datagrams_##name;
+    ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
 };
 struct ath_watch_identity_values {
     int64_t sessions, memory_used_bytes;

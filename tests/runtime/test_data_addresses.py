@@ -315,11 +315,11 @@ class Programs(Base):
             self.assertTrue(harness.wait_until(has_come), shown)
             self.assertEqual(sorted(one["local"] for one in shown), sorted(data_of(server) * EACH))
             for one in shown:
-                self.assertEqual((one["transport"], one["is_lost"]), ("tcp", False))
+                self.assertEqual((one["transport"], one["is_lost"], one["datagrams_sent"], one["datagrams_damaged"]), ("tcp", False, None, None))
                 self.assertGreaterEqual(one["sent_again"], 0)  # also on the loopback, if this machine is busy
                 self.assertRegex(one["peer"], r"^127\.0\.0\.\d+:\d+$")
             text = harness.run("session", "list", "-v", *named).stdout
-            self.assertRegex(text, r"Runtime +Session +Channel +Via +Address +From +Sent +Received +Sent again\n")
+            self.assertRegex(text, r"Runtime +Session +Channel +Via +Address +From +Sent +Received +Sent again +Damaged\n")
             self.assertNotIn("Channel", harness.run("session", "list", *named).stdout)
             first = re.escape(shown[0]["local"].rsplit(":", 1)[0])
             page = harness.run("metrics", *named).stdout

@@ -93,16 +93,13 @@ class Old:
 
 
 class Measuring(Base):
-    def check_speed(self, speed, by_udp=False):
+    def check_speed(self, speed):
         self.assertGreater(speed["bytes"], 0)
         self.assertGreater(speed["time_ns"], 0)
         self.assertAlmostEqual(speed["bytes_per_s"], speed["bytes"] * 1e9 / speed["time_ns"], delta=speed["bytes_per_s"] * 1e-6)
-        if by_udp:
-            self.assertIsNone(speed["sent_again"])
-        else:
-            self.assertGreaterEqual(speed["sent_again"], 0)
+        self.assertGreaterEqual(speed["sent_again"], 0)
 
-    def check_path(self, path, by_udp=False):
+    def check_path(self, path):
         trips = path["round_trip"]
         self.assertLess(0, trips["min_ns"])
         self.assertLessEqual(trips["min_ns"], trips["median_ns"])
@@ -111,17 +108,17 @@ class Measuring(Base):
         self.assertEqual((trips["bytes"], path["left_out"], path["link"]), (64, None, None))
         self.assertEqual(path["from"], "127.0.0.1")
         for way in ("to_server", "from_server"):
-            self.check_speed(path[way], by_udp)
+            self.check_speed(path[way])
 
     def check_paths(self, value, wanted):
         self.assertEqual([(one["role"], one["transport"], one["to"], one["connections"]) for one in value["paths"]], wanted)
         self.assertEqual([one["number"] for one in value["paths"]], list(range(1, len(wanted) + 1)))
         for path in value["paths"]:
-            self.check_path(path, path["transport"] == "udp")
+            self.check_path(path)
         shares = not value["has_data_addresses"]  # that of the calls
         self.assertEqual(value["together"]["connections"], shares + sum(count for role, _, _, count in wanted if role == "data"))
         for way in ("to_server", "from_server"):
-            self.check_speed(value["together"][way], wanted[-1][1] == "udp")
+            self.check_speed(value["together"][way])
 
     def test_without_data_addresses(self):
         with serve("--log-level", "debug") as server:

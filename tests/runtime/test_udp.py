@@ -191,19 +191,51 @@ class Udp(Base):
             have_come()
             self.assertGreaterEqual(int(found[0][0]["sent"]), int(counts["sent"]))  # they do not fall
 
+    def channels_of(self, server, until):
+        """The channels of the only session, when until() says so of them."""
+        shown = []
+
+        def have_come():
+            result = harness.run("session", "list", "--json", "--server", server.address, "--key", runtime.key_file())
+            value, faults = harness.check_json(result.stdout)
+            self.assertEqual(faults, [])
+            shown[:] = value["runtimes"][0]["sessions"][0]["channels"]
+            return until(shown)
+        self.assertTrue(harness.wait_until(have_come), shown)
+        return shown
+
     def test_the_list_of_sessions_shows_its_channels(self):
         with serve("--udp", "0", *PLAIN) as server, Program(server.address, words=UDP) as program:
             self.check_copies(program)
-            shown = []
+            shown = self.channels_of(server, lambda shown: sum(one["sent_bytes"] for one in shown) > 16 * MIB)
+            self.assertEqual({(one["transport"], one["local"]) for one in shown}, {("udp", f"{HERE}:{udp_port(server)}")})
+            self.assertEqual(len({one["peer"] for one in shown}), 3)
+            for one in shown:
+                self.assertRegex(one["peer"], rf"^{re.escape(HERE)}:\d+$")
+                self.assertGreaterEqual(one["sent_again"], 0)
+                self.assertGreater(one["datagrams_sent"], one["sent_bytes"] // 65536)
+                self.assertGreater(one["datagrams_received"], 0)
+                self.assertEqual(one["datagrams_damaged"], 0)
 
-            def has_come():
-                result = harness.run("session", "list", "--json", "--server", server.address, "--key", runtime.key_file())
-                value, faults = harness.check_json(result.stdout)
-                self.assertEqual(faults, [])
-                shown[:] = value["runtimes"][0]["sessions"][0]["channels"]
-                return sum(one["sent_bytes"] for one in shown) > 16 * MIB
-            self.assertTrue(harness.wait_until(has_come), shown)
-            self.assertEqual({(one["transport"], one["local"], one["sent_again"]) for one in shown}, {("udp", None, None)})
+    def test_counts_of_datagrams_by_channel(self):
+        """A channel counts its own datagrams: those of the other session pass unharmed."""
+        names = ("datagrams_lost", "datagrams_duplicates", "datagrams_damaged", "sent_again")
+        with serve("--udp", "0", *PLAIN) as server, Relay(server, bad_path(0.01, 0.01, 0.01)) as relay:
+            with Program(relay.address, words=UDP) as program:
+                self.check_copies(program)
+                shown = self.channels_of(server, lambda shown: all(sum(one[name] for one in shown) for name in names))
+                for one in shown:
+                    self.assertGreater(one["datagrams_sent"], one["datagrams_lost"])
+                named = ("--server", server.address, "--key", runtime.key_file())
+                page = harness.run("metrics", *named).stdout
+                for name in ("datagrams_sent", *names):
+                    self.assertRegex(page, rf'aitherion_runtime_session_channel_{name}_total{{[^}}]*address="{HERE}",transport="udp"}} [1-9]')
+                text = harness.run("session", "list", "-v", *named).stdout
+                self.assertRegex(text, rf" udp +{HERE}:{udp_port(server)} +{HERE}:\d+ .* \d+ +\d+\n")
+            with Program(server.address, words=UDP) as program:
+                self.check_copies(program)
+                shown = self.channels_of(server, lambda shown: sum(one["sent_bytes"] for one in shown) > 16 * MIB)
+                self.assertEqual({one["datagrams_damaged"] for one in shown}, {0})
 
     def paths_of(self, server, until=lambda paths: True):
         """The paths of the only session, in the order of the list."""
@@ -226,10 +258,11 @@ class Udp(Base):
             self.assertEqual([(one["transport"], one["reason"], one["connections"], one["least_bytes"]) for one in paths],
                              [("tcp", None, 1, 0), ("udp", None, 3, MIB), ("local", "not-near", 0, 0), ("shm", "not-near", 0, 0)])
             self.assertGreater(paths[0]["latency_ns"], 0)
-            self.assertEqual((paths[0]["bytes_per_s"], paths[1]["latency_ns"]), (None, None))
+            self.assertIsNone(paths[0]["bytes_per_s"])
+            self.assertGreater(paths[1]["latency_ns"], 0)
             self.assertGreater(paths[1]["bytes_per_s"], 0)
             result = harness.run("session", "list", "-v", "--server", server.address, "--key", runtime.key_file())
-            self.assertRegex(result.stdout, r"udp +copies from 1\.0 MiB, 3 connections +- +[0-9.]+ GB/s")
+            self.assertRegex(result.stdout, r"udp +copies from 1\.0 MiB, 3 connections +[0-9.]+ [mun]?s +[0-9.]+ [GM]B/s")
             self.assertRegex(result.stdout, r"shm +not used: the program reaches the runtime by an address")
 
     def test_why_udp_is_not_used(self):
@@ -266,6 +299,10 @@ class Udp(Base):
                 self.assertRegex(said, rf"copies from 1 MiB: {copies}\n")
                 self.assertRegex(said, rf"paths not used: {refused}\n")
                 self.assertRegex(said, r"copies from 1 MiB went to the server at [0-9.]+ [GM]B/s: 64 MiB in about [0-9.]+ ms\n")
+                carrier, counts = ((f"udp {HERE}:{port}", r"\d+ of [1-9]\d* datagrams sent again, \d+ lost, 0 damaged") if words is UDP else
+                                   (f"tcp {re.escape(server.address)}", r"\d+ segments sent again"))
+                for number in (1, 2, 3):
+                    self.assertRegex(said, rf"channel {number}, {carrier}: [1-9][0-9.]* MiB sent, [1-9][0-9.]* MiB received, {counts}\n")
 
     def test_filtered(self):
         with serve("--udp", "0", *PLAIN) as server, Relay(server, lambda datagram: []) as relay:

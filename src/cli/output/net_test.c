@@ -118,7 +118,7 @@ static const struct ath_field speed_fields[] = {
               .rules = ATH_AT_LEAST_0),
     ATH_FIELD("time_ns", AT(time_ns), .help = "of these bytes", .rules = ATH_AT_LEAST_0),
     ATH_FIELD("sent_again", AT(sent_again),
-              .help = "TCP segments that the sender sent more than once; null by UDP, or if a "
+              .help = "TCP segments or datagrams that the sender sent more than once; null if a "
                       "connection was lost",
               .is_nullable = true, .rules = ATH_AT_LEAST_0),
     { .name = NULL },

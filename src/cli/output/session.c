@@ -146,19 +146,27 @@ static const struct ath_field turn_fields[] = {
 
 #define AT(member) ATH_AT(struct ath_runtime_channel, member)
 static const struct ath_field channel_fields[] = {
-    ATH_FIELD("local", AT(local),
-              .help = "the runtime's address, which tells its network port; null by UDP",
+    ATH_FIELD("local", AT(local), .help = "the runtime's address, which tells its network port",
               .is_nullable = true),
-    ATH_FIELD("peer", AT(peer), .help = "the client's address; null by UDP", .is_nullable = true),
+    ATH_FIELD("peer", AT(peer), .help = "the client's address", .is_nullable = true),
     ATH_FIELD("transport", AT(transport), .help = "tcp or udp", .is_nullable = true),
     ATH_FIELD("sent_bytes", AT(sent_bytes), .help = "of large copies, by the runtime",
               .is_nullable = true),
     ATH_FIELD("received_bytes", AT(received_bytes), .help = "of large copies, by the runtime",
               .is_nullable = true),
     ATH_FIELD("sent_again", AT(sent_again),
-              .help = "segments that the runtime sent more than once; null by UDP, whose counts "
-                      "are among the metrics",
+              .help = "TCP segments or datagrams that the runtime sent more than once",
               .is_nullable = true),
+    ATH_FIELD("datagrams_sent", AT(datagrams_sent),
+              .help = "by the runtime; null by TCP, as the next four", .is_nullable = true),
+    ATH_FIELD("datagrams_received", AT(datagrams_received), .help = "by the runtime",
+              .is_nullable = true),
+    ATH_FIELD("datagrams_lost", AT(datagrams_lost),
+              .help = "that the runtime sent and took for lost", .is_nullable = true),
+    ATH_FIELD("datagrams_duplicates", AT(datagrams_duplicates),
+              .help = "that the runtime received more than once", .is_nullable = true),
+    ATH_FIELD("datagrams_damaged", AT(datagrams_damaged),
+              .help = "that the runtime received with a wrong sum", .is_nullable = true),
     ATH_FIELD("is_lost", AT(is_lost),
               .help = "it broke, and the others carry its part until it comes again"),
     { .name = NULL },
@@ -374,6 +382,11 @@ void ath_sessions_explain(const struct ath_style *style, FILE *out,
                 ath_session_held_words(&groups[i], &groups[i].sessions.items[j]));
 }
 
+static char *count_words(int64_t count)
+{
+    return count < 0 ? ath_xstrdup("-") : ath_xasprintf("%" PRId64, count);
+}
+
 static void add_channels(const struct ath_session_group *group,
                          const struct ath_runtime_session *session, struct ath_table *table)
 {
@@ -389,8 +402,8 @@ static void add_channels(const struct ath_session_group *group,
         row[5].text = ath_xstrdup(channel->peer ? channel->peer : "-");
         row[6].text = ath_words_size(channel->sent_bytes);
         row[7].text = ath_words_size(channel->received_bytes);
-        row[8].text = channel->sent_again < 0 ? ath_xstrdup("-")
-                                              : ath_xasprintf("%" PRId64, channel->sent_again);
+        row[8].text = count_words(channel->sent_again);
+        row[9].text = count_words(channel->datagrams_damaged);
     }
 }
 
@@ -400,7 +413,8 @@ static void print_channels(const struct ath_style *style, FILE *out,
 {
     static const char *const channel_titles[] = { N_("Runtime"), N_("Session"),  N_("Channel"),
                                                   N_("Via"),     N_("Address"),  N_("From"),
-                                                  N_("Sent"),    N_("Received"), N_("Sent again") };
+                                                  N_("Sent"),    N_("Received"), N_("Sent again"),
+                                                  N_("Damaged") };
     ATH_AUTO(ath_table)
     table = { .titles = channel_titles, .column_count = ATH_COUNT(channel_titles) };
 

@@ -146,7 +146,8 @@ static char *text_transport(const struct ath_top *top, const struct ath_top_sess
     return ath_xasprintf("%s%s", transport, session->facts->is_encrypted ? "+tls" : "");
 }
 
-/* Segments that the runtime sent more than once, by all connections for large copies together. */
+/* TCP segments and datagrams that the runtime sent more than once, by all connections for large
+ * copies together. */
 static char *text_resent(const struct ath_top *top, const struct ath_top_session *session)
 {
     (void)top;

@@ -90,7 +90,7 @@ struct ath_cuda_link_ops {
 struct ath_cuda_link {
     const struct ath_cuda_link_ops *ops;
     int driver_version; /* as cuDriverGetVersion() returns it; 0: not known. The opener sets it */
-    const struct ath_path_cost *cost; /* of its stream; NULL: not known */
+    const struct ath_stream *stream; /* NULL: not known */
     /* driverFingerprint of proto/control.capnp; zeros: not known. The opener sets it */
     struct ath_fingerprint_value driver_fingerprint;
 

@@ -153,9 +153,9 @@ bool ath_cuda_is_line_slow(void)
 {
     const uint64_t least_ns = 5000000;
     pthread_mutex_lock(&ath_cuda_connection.order);
-    const struct ath_path_cost *cost =
-        ath_cuda_connection.link ? ath_cuda_connection.link->cost : NULL;
-    bool yes = cost && cost->latency_ns >= least_ns;
+    const struct ath_stream *stream =
+        ath_cuda_connection.link ? ath_cuda_connection.link->stream : NULL;
+    bool yes = stream && stream->cost.latency_ns >= least_ns;
     pthread_mutex_unlock(&ath_cuda_connection.order);
     return yes;
 }

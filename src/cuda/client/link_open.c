@@ -72,7 +72,7 @@ struct ath_cuda_link *ath_link_open(struct ath_stream *stream)
     if (!link)
         return NULL;
     link->base.ops = &ath_link_ops;
-    link->base.cost = &stream->cost;
+    link->base.stream = stream;
     link->stream = stream;
     link->sender_patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
     link->waiter_patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);

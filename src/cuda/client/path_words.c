@@ -100,14 +100,39 @@ static const char *speed_words(uint64_t bytes_per_s, char out[WORD_BYTES])
     return out;
 }
 
+/* A line for each further connection: its carrier, its bytes, and what the network did to them. */
+static void say_channel(size_t number, const struct ath_stripe_state *state)
+{
+    const double mib = 1 << 20;
+    char line[LINE_BYTES] = "";
+    add(line, _("%.1f MiB sent, %.1f MiB received"), (double)state->sent_bytes / mib,
+        (double)state->received_bytes / mib);
+    if (state->is_udp)
+        add(line, _(", %lld of %llu datagrams sent again, %llu lost, %llu damaged"),
+            (long long)state->sent_again, (unsigned long long)state->datagrams.sent,
+            (unsigned long long)state->datagrams.lost,
+            (unsigned long long)state->datagrams.damaged);
+    else if (state->sent_again >= 0)
+        add(line, _(", %lld segments sent again"), (long long)state->sent_again);
+    ath_log(ATH_LOG_VERBOSE, _("channel %zu, %s %s: %s"), number, state->is_udp ? "udp" : "tcp",
+            state->is_lost ? _("(lost)") : state->peer, line);
+}
+
 void ath_path_say_cost(const struct ath_cuda_link *link)
 {
     enum { EXAMPLE_MIB = 64 };
-    const struct ath_path_cost *cost = link ? link->cost : NULL;
-    const uint64_t time_ns = cost ? ath_path_cost_ns(cost, (uint64_t)EXAMPLE_MIB << 20) : 0;
+    const struct ath_stream *stream = link ? link->stream : NULL;
+    const uint64_t time_ns =
+        stream ? ath_path_cost_ns(&stream->cost, (uint64_t)EXAMPLE_MIB << 20) : 0;
+    struct ath_stripe_state state;
     char speed[WORD_BYTES];
     if (time_ns)
         ath_log(ATH_LOG_VERBOSE,
                 _("copies from 1 MiB went to the server at %s: %d MiB in about %.1f ms"),
-                speed_words(cost->bytes_per_s, speed), EXAMPLE_MIB, (double)time_ns / 1e6);
+                speed_words(stream->cost.bytes_per_s, speed), EXAMPLE_MIB, (double)time_ns / 1e6);
+    if (!stream || !stream->large_bytes || !ath_log_has(ATH_LOG_VERBOSE))
+        return;
+    for (size_t i = 0; ath_tcp_stripe_state(stream, i, &state); i++)
+        if (state.sent_bytes || state.received_bytes)
+            say_channel(i + 1, &state);
 }

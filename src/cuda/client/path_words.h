@@ -8,5 +8,6 @@
  * copies, and why the others are not used. */
 void ath_path_say_plan(const struct ath_session *session);
 
-/* Says how fast the large copies to the server were, if there were any. */
+/* Says how fast the large copies to the server were, and what each further connection has carried,
+ * if there were any. */
 void ath_path_say_cost(const struct ath_cuda_link *link);

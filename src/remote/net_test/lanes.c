@@ -289,7 +289,7 @@ int64_t ath_lanes_sent_again(const struct ath_lane *lanes, size_t count)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++)
-        add_count(ath_tcp_sent_again(lanes[i].socket.fd), &sum);
+        add_count(ath_stripe_sent_again(lanes[i].socket.fd), &sum);
     return sum;
 }
 
@@ -298,7 +298,7 @@ int64_t ath_lane_frames_sent_again(const struct ath_lane *calls)
     struct ath_stripe_state state;
     int64_t sum = 0;
     if (!ath_tcp_channels(calls->stream)) /* it has a share, too */
-        add_count(ath_tcp_sent_again(calls->socket.fd), &sum);
+        add_count(ath_stripe_sent_again(calls->socket.fd), &sum);
     for (size_t i = 0; ath_tcp_stripe_state(calls->stream, i, &state); i++)
         add_count(state.sent_again, &sum);
     return sum;

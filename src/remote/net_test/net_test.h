@@ -10,7 +10,7 @@ struct ath_net_speed {
     bool is_known; /* false: not measured, or there were too few bytes */
     double bytes_per_s;
     uint64_t bytes, time_ns; /* that it was measured by, as the receiver saw them */
-    int64_t sent_again;      /* TCP segments that the sender sent again; negative: not known */
+    int64_t sent_again; /* TCP segments or datagrams that were sent again; negative: not known */
 };
 
 /* The times of echoes, from one side to the other and back. */

@@ -75,6 +75,9 @@ static void take_channel(struct ath_gpu_session_channel from, struct ath_runtime
         .received_bytes = count_of(ath_gpu_session_channel_received_bytes(from)),
         .sent_again = count_of(ath_gpu_session_channel_sent_again(from)),
         .is_lost = ath_gpu_session_channel_is_lost(from),
+#define X(name) .datagrams_##name = count_of(ath_gpu_session_channel_datagrams_##name(from)),
+        ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
     };
 }
 

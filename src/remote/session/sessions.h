@@ -24,8 +24,12 @@ struct ath_runtime_channel {
     char *local, *peer;                 /* addresses of server and client; NULL if unknown */
     char *transport;                    /* "tcp", "udp"; NULL if unknown */
     int64_t sent_bytes, received_bytes; /* of large frames, by the server */
-    int64_t sent_again;                 /* segments that the server sent more than once */
-    bool is_lost;                       /* it broke, and has not come again */
+    int64_t sent_again; /* TCP segments or datagrams that the server sent more than once */
+    /* Datagrams by UDP, as the server counts them. */
+#define X(name) int64_t datagrams_##name;
+    ATH_UDP_CHANNEL_COUNTS(X)
+#undef X
+    bool is_lost; /* it broke, and has not come again */
 };
 
 /* A path between a program and its GPUs, used or not (gpu-control.capnp). */

@@ -121,6 +121,26 @@ void ath_channels_watch(struct ath_channels *channels, const struct ath_channels
     channels->watcher = *watcher;
 }
 
+/* Adds the counts of connections that were in a place before. */
+static void add_counts(const struct ath_stripe_state *before, struct ath_stripe_state *to)
+{
+    if (to->sent_again >= 0)
+        to->sent_again += before->sent_again;
+#define X(name) to->datagrams.name += before->datagrams.name;
+    ATH_UDP_FIGURES(X)
+#undef X
+}
+
+static void keep_counts(const struct ath_channel *channel, struct ath_stripe_state *before)
+{
+    struct ath_stripe_state state = { 0 };
+    ath_stripe_state_of_socket(channel->socket.fd, &state);
+    if (state.sent_again < 0)
+        state.sent_again = 0;
+    add_counts(before, &state);
+    *before = state;
+}
+
 int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t generation,
                        struct ath_socket socket)
 {
@@ -132,7 +152,7 @@ int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t gene
     bool is_newer = generation > old->generation && !channels->is_shut;
     if (is_newer) {
         channels->now[slot] = channel;
-        channels->sent_again[slot] += ath_tcp_sent_again(old->socket.fd);
+        keep_counts(old, &channels->before[slot]);
         old->is_out = true; /* the peer has given it up, whatever this side knows */
         shutdown(old->socket.fd, SHUT_RDWR);
         leave(old);
@@ -141,6 +161,11 @@ int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t gene
     if (!is_newer)
         free(channel);
     return is_newer ? 0 : -EINVAL;
+}
+
+uint64_t ath_channels_bytes_per_s(const struct ath_channels *channels)
+{
+    return atomic_load_explicit(&channels->stream->cost.bytes_per_s, memory_order_relaxed);
 }
 
 bool ath_channels_are_shut(const struct ath_channels *channels)
@@ -157,10 +182,8 @@ bool ath_channels_state(struct ath_channels *channels, size_t slot, struct ath_s
     *out = (struct ath_stripe_state){ .is_lost = channel->is_out,
                                       .sent_bytes = channels->bytes[slot].sent,
                                       .received_bytes = channels->bytes[slot].received };
-    out->sent_again = channels->sent_again[slot] + ath_tcp_sent_again(channel->socket.fd);
-    out->latency_ns = ath_tcp_latency_ns(channel->socket.fd);
-    ath_endpoint_of_socket(channel->socket.fd, false, out->local);
-    ath_endpoint_of_socket(channel->socket.fd, true, out->peer);
+    ath_stripe_state_of_socket(channel->socket.fd, out);
+    add_counts(&channels->before[slot], out);
     pthread_mutex_unlock(&channels->lock);
     return true;
 }

@@ -44,10 +44,11 @@ void ath_channels_abandon(struct ath_channels *channels);
 void ath_channels_free(struct ath_channels *channels);
 
 /* lost() is called when a channel is taken out, by any thread of a read or a write, and once for a
- * connection. end() is called before the channels are freed; NULL: nothing is. Set before the first
- * frame. */
+ * connection. wrote() is called behind each frame, by the thread that has written it. end() is
+ * called before the channels are freed. NULL: nothing is. Set before the first frame. */
 struct ath_channels_watcher {
     void (*lost)(void *context, size_t slot);
+    void (*wrote)(void *context);
     void (*end)(void *context);
     void *context;
 };
@@ -61,6 +62,9 @@ void ath_channels_watch(struct ath_channels *channels, const struct ath_channels
  */
 int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t generation,
                        struct ath_socket socket);
+
+/* Returns the speed of the latest large frames that were written; 0: not known. */
+uint64_t ath_channels_bytes_per_s(const struct ath_channels *channels);
 
 /* Returns whether the stream is shut, so that no channel will be used again. */
 bool ath_channels_are_shut(const struct ath_channels *channels);

@@ -23,14 +23,14 @@ struct ath_channels {
     struct ath_stream *stream;
     struct ath_socket back; /* of the verdicts */
     size_t count;
-    pthread_mutex_t lock; /* guards now and sent_again */
+    pthread_mutex_t lock; /* guards now and before */
     struct ath_channel *now[ATH_CHANNELS_MAX];
     struct ath_channel_bytes {
         _Atomic uint64_t sent, received;
-    } bytes[ATH_CHANNELS_MAX];               /* of large frames */
-    int64_t sent_again[ATH_CHANNELS_MAX];    /* segments, by connections before the one of now */
-    struct ath_pace paces[ATH_CHANNELS_MAX]; /* of the writer, as the next field */
-    uint32_t paced[ATH_CHANNELS_MAX];        /* the generation that the pace is of */
+    } bytes[ATH_CHANNELS_MAX];                        /* of large frames */
+    struct ath_stripe_state before[ATH_CHANNELS_MAX]; /* counts of connections before that of now */
+    struct ath_pace paces[ATH_CHANNELS_MAX];          /* of the writer, as the next field */
+    uint32_t paced[ATH_CHANNELS_MAX];                 /* the generation that the pace is of */
     struct ath_team *readers, *writers;
     uint32_t written, read; /* frames so far */
     atomic_bool is_shut;

@@ -259,5 +259,7 @@ int ath_channels_write(struct ath_channels *channels, const struct iovec *parts,
         status = write_round(&written, &missing);
     ath_channel_frame_drop(&written.frame, ~0u);
     pthread_mutex_destroy(&written.verdict_lock);
+    if (!status && channels->watcher.wrote)
+        channels->watcher.wrote(channels->watcher.context);
     return channels->is_shut && status ? -ESHUTDOWN : status;
 }

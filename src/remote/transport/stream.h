@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "remote/udp_figures.h"
 #include "remote/wire/endpoint.h"
 #include "remote/wire/frame.h"
 
@@ -156,11 +157,22 @@ struct ath_channels *ath_tcp_channels(const struct ath_stream *stream);
 /* The state of a further connection, and its traffic. */
 struct ath_stripe_state {
     bool is_lost;                        /* and has not come again */
+    bool is_udp;                         /* by a channel of UDP (remote/udp/carrier.h) */
     uint64_t sent_bytes, received_bytes; /* of large frames */
-    int64_t sent_again; /* segments, as the kernel counts them; negative: not a TCP connection */
-    int64_t latency_ns; /* a round trip, as the kernel measures it; negative: the same */
+    /* Segments, as the kernel counts them, or datagrams, and a round trip; negative: not known. */
+    int64_t sent_again, latency_ns;
+    /* By TCP: segments with data that this connection has sent, and its least round trip of some
+     * minutes; negative: not known. */
+    int64_t segments, least_latency_ns;
+    struct ath_udp_figures datagrams;                       /* by UDP */
     char local[ATH_ENDPOINT_TEXT], peer[ATH_ENDPOINT_TEXT]; /* of the socket; lost: undefined */
 };
+
+/* Fills what a socket tells: all except is_lost and the bytes. */
+void ath_stripe_state_of_socket(int fd, struct ath_stripe_state *out);
+
+/* Segments or datagrams that a connection has sent more than once; negative: not known. */
+int64_t ath_stripe_sent_again(int fd);
 
 /* Tells the state of a further connection that carries frames, by its index among them. Returns
  * false if there is none. Any thread, before the end of the stream. */

@@ -433,10 +433,7 @@ bool ath_tcp_stripe_state(const struct ath_stream *stream, size_t index,
         return false;
     const int fd = tcp->sockets[1 + index].fd;
     *out = (struct ath_stripe_state){ .sent_bytes = tcp->bytes[1 + index].sent,
-                                      .received_bytes = tcp->bytes[1 + index].received,
-                                      .sent_again = ath_tcp_sent_again(fd),
-                                      .latency_ns = ath_tcp_latency_ns(fd) };
-    ath_endpoint_of_socket(fd, false, out->local);
-    ath_endpoint_of_socket(fd, true, out->peer);
+                                      .received_bytes = tcp->bytes[1 + index].received };
+    ath_stripe_state_of_socket(fd, out);
     return true;
 }

@@ -75,7 +75,8 @@ static void write_row(const struct carrier_channel *channel)
                                              .sent_again = counters.retransmitted,
                                              .lost = counters.lost,
                                              .duplicates = counters.duplicates,
-                                             .damaged = channel->damaged };
+                                             .damaged = channel->damaged,
+                                             .trip_ns = (uint64_t)counters.trip_ns };
     ath_udp_row_write(channel->row, ath_flow_waiting(channel->flow), &figures);
 }
 

@@ -262,11 +262,20 @@ int ath_endpoint_listen(const struct ath_endpoint *endpoint, unsigned int mode, 
                              : listen_tcp(endpoint, out_fd, err);
 }
 
+const char *ath_endpoint_of_address(const struct sockaddr *address, unsigned int length,
+                                    char out[ATH_ENDPOINT_TEXT])
+{
+    struct ath_endpoint endpoint = { 0 };
+    if (getnameinfo(address, length, endpoint.host, sizeof endpoint.host, endpoint.port,
+                    sizeof endpoint.port, NI_NUMERICHOST | NI_NUMERICSERV))
+        snprintf(endpoint.host, sizeof endpoint.host, "?");
+    return ath_endpoint_format(&endpoint, out);
+}
+
 const char *ath_endpoint_of_socket(int fd, bool is_peer, char out[ATH_ENDPOINT_TEXT])
 {
     struct sockaddr_storage address = { 0 };
     socklen_t length = sizeof address;
-    struct ath_endpoint endpoint = { 0 };
     struct ucred peer = { 0 };
     socklen_t peer_length = sizeof peer;
     int status = is_peer ? getpeername(fd, (struct sockaddr *)&address, &length)
@@ -281,9 +290,7 @@ const char *ath_endpoint_of_socket(int fd, bool is_peer, char out[ATH_ENDPOINT_T
                      ((const struct sockaddr_un *)&address)->sun_path);
         return out;
     }
-    if (status ||
-        getnameinfo((struct sockaddr *)&address, length, endpoint.host, sizeof endpoint.host,
-                    endpoint.port, sizeof endpoint.port, NI_NUMERICHOST | NI_NUMERICSERV))
-        snprintf(endpoint.host, sizeof endpoint.host, "?");
-    return ath_endpoint_format(&endpoint, out);
+    if (status)
+        address.ss_family = AF_UNSPEC;
+    return ath_endpoint_of_address((const struct sockaddr *)&address, length, out);
 }

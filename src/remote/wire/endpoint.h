@@ -39,6 +39,11 @@ int ath_endpoint_connect(const struct ath_endpoint *endpoint, uint64_t deadline_
 int ath_endpoint_listen(const struct ath_endpoint *endpoint, unsigned int mode, int *out_fd,
                         struct ath_err *err);
 
+/* The text of an IP address and its port; "?" for any other address. Returns out. */
+struct sockaddr;
+const char *ath_endpoint_of_address(const struct sockaddr *address, unsigned int length,
+                                    char out[ATH_ENDPOINT_TEXT]);
+
 /* The address to which a socket is bound, or (is_peer) connected. For the peer of a unix socket
  * it is "unix:PID:UID". Returns out. */
 const char *ath_endpoint_of_socket(int fd, bool is_peer, char out[ATH_ENDPOINT_TEXT]);
