@@ -47,6 +47,7 @@ UNIT_TESTS = \
 	tests/unit/test_kubernetes_quota \
 	tests/unit/test_ld_cache \
 	tests/unit/test_library_kernels \
+	tests/unit/test_line_loss \
 	tests/unit/test_link \
 	tests/unit/test_link_gid \
 	tests/unit/test_log \

@@ -54,6 +54,7 @@ libaitherion_a_SOURCES += \
 libaitherion_a_SOURCES += \
 	src/remote/session/data_paths.c src/remote/session/data_paths.h \
 	src/remote/session/device_list.h \
+	src/remote/session/line_loss.c src/remote/session/line_loss.h \
 	src/remote/session/open.c src/remote/session/open.h \
 	src/remote/session/opening.c src/remote/session/opening.h \
 	src/remote/session/paths.c src/remote/session/paths.h \

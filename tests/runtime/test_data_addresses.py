@@ -524,6 +524,79 @@ class Links(Sides):
                         self.assertIn(f"channel {number} is lost", told)
                         self.assertIn(f"channel {number} is back", told)
 
+    def lose(self, percent, *what):
+        """Drops so many packets by chance, of those that come by the second link on both sides."""
+        for side in (0, 1):
+            subprocess.run([*self.inside(side), "iptables", "-w", "-A", "INPUT", "-i", "l1", *what, "-m", "statistic", "--mode", "random",
+                            "--probability", str(percent / 100), "-j", "DROP"], check=True)
+
+    @contextlib.contextmanager
+    def copying_by_a_data_link(self, *words):
+        self.address(0, "l0", "10.78.0.1/24")
+        self.address(1, "l0", "10.78.0.2/24")
+        self.address(0, "l1", "10.78.1.1/24")
+        self.address(1, "l1", "10.78.1.2/24")
+        with self.server("--encrypt", "off", "--udp", "on", "--data-listen", "10.78.1.1:5555") as server:
+            self.told = ""
+            with self.program(server, "--encrypt", "off", *words) as program:
+                yield server, program
+                self.told += program.end()
+
+    def told_by(self, program):
+        """The program's messages so far."""
+        while select.select([program.process.stderr], [], [], 0)[0]:
+            self.told += os.read(program.process.stderr.fileno(), 65536).decode()
+        return self.told
+
+    def copy_until(self, program, done):
+        """Copies to the server until done() is true."""
+        def is_done():
+            self.assertEqual(program.do(f"bring 1 {20 * MIB}"), f"{GOOD} right")
+            return done()
+        self.assertTrue(harness.wait_until(is_done))
+
+    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
+    def test_a_line_that_loses_changes_to_udp(self):
+        with self.copying_by_a_data_link() as (server, program):
+            self.lose(3)
+            self.assertEqual(joins(server), 3)
+            self.copy_until(program, lambda: server.log().count("by=udp") >= 3)
+            self.assertEqual(program.do(f"fetch 2 {20 * MIB}"), f"{GOOD} right")
+            self.assertNotIn("session-broken", server.log())
+        self.assertRegex(self.told, r"paths not used: .*udp \(TCP has lost nothing yet; --transport udp begins with UDP\)\n")
+        self.assertRegex(self.told, r"the line to 10\.78\.1\.1:5555 loses \d+\.\d % of TCP's segments without a queue: its channels change to UDP\n")
+        for number in (1, 2, 3):
+            self.assertIn(f"channel {number} is back, by udp", self.told)
+
+    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
+    def test_a_line_that_loses_and_filters_udp(self):
+        """TCP goes on. A channel that is silent for long, as TCP is behind several losses, is made again by TCP."""
+        with self.copying_by_a_data_link() as (server, program):
+            self.lose(100, "-p", "udp")
+            self.lose(3)
+            self.copy_until(program, lambda: "no way by UDP" in self.told_by(program))
+            self.assertEqual(program.do(f"bring 2 {20 * MIB}"), f"{GOOD} right")
+            self.assertEqual((joins(server), joins(server, "udp")), (3, 0))
+        self.assertIn("no way by UDP to 10.78.1.1:5555: Connection timed out: copies go on by TCP", self.told)
+        self.assertNotIn("by udp", self.told)
+
+    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
+    def test_a_program_that_asks_for_tcp_keeps_it(self):
+        with self.copying_by_a_data_link("--transport", "tcp") as (server, program):
+            self.lose(3)
+            self.assertEqual(program.do(f"bring 6 {20 * MIB}"), f"{GOOD} right")
+            self.assertEqual(joins(server, "udp"), 0)
+        self.assertNotIn("without a queue", self.told)
+
+    def test_a_queue_that_fills_is_no_loss_of_the_line(self):
+        """TCP loses segments there by itself."""
+        self.slow_links()
+        with self.server("--encrypt", "off", "--udp", "on", "--data-listen", "10.78.0.1:5555", "--data-listen", "10.78.1.1:5555") as server, \
+                self.program(server, "--encrypt", "off") as program:
+            self.assertEqual(program.do(f"bring 6 {20 * MIB}"), f"{GOOD} right")
+            self.assertNotIn("without a queue", program.end())
+            self.assertEqual(joins(server, "udp"), 0)
+
     def test_a_link_fails_between_two_copies(self):
         self.slow_links()
         with self.server("--data-listen", "10.78.0.1:5555", "--data-listen", "10.78.1.1:5555") as server, self.program(server) as program:

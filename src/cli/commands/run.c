@@ -201,8 +201,10 @@ static const struct ath_option options[] = {
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_transports,
       .offset = offsetof(struct ath_run_options, transport),
-      .help = N_("how calls travel: shared memory for a unix socket, else TCP (auto, the default); "
-                 "udp: calls by TCP, and large data by UDP if the server takes it") },
+      .help =
+          N_("how calls travel: shared memory for a unix socket, else TCP, and large data by UDP "
+             "where TCP loses segments (auto, the default); udp: calls by TCP, and large data "
+             "by UDP if the server takes it") },
     { .name = "gpus",
       .type = ATH_OPTION_TEXT,
       .metavar = "K",

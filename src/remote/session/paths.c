@@ -41,12 +41,20 @@ static const char *shm_reason(const struct ath_path_facts *facts, char out[ATH_P
     return facts->is_unix ? NULL : say(out, "%s", _("the server is reached by an address"));
 }
 
-/* UDP is not chosen by itself: whether it is faster shows only while both carry copies, and on a
- * path without loss it is not (docs/fabric.md). */
+bool ath_path_may_change(const struct ath_path_facts *facts)
+{
+    return is_auto(facts) && !facts->is_unix && facts->has_data_addresses && facts->serves_udp &&
+           !facts->would_leak;
+}
+
+/* Whether UDP is faster shows only while copies go on, and on a path without loss it is not. So a
+ * session begins with TCP unless UDP is asked for (docs/fabric.md). */
 static const char *udp_reason(const struct ath_path_facts *facts, char out[ATH_PATH_REASON_BYTES])
 {
     if (facts->is_unix)
         return say(out, "%s", _("the server is reached by its unix socket"));
+    if (ath_path_may_change(facts))
+        return say(out, "%s", _("TCP has lost nothing yet; --transport udp begins with UDP"));
     if (!ath_path_is_wanted(ATH_CONTROL_TRANSPORT_UDP, facts))
         return say(out, "%s",
                    facts->serves_udp ? _("only on request (--transport udp)")

@@ -31,6 +31,9 @@ const char *ath_path_reason(enum ath_control_transport path, const struct ath_pa
 /* Returns the path of large copies. */
 enum ath_control_transport ath_path_choose(const struct ath_path_facts *facts);
 
+/* Whether connections of large copies that begin with TCP may change to UDP (recovery.h). */
+bool ath_path_may_change(const struct ath_path_facts *facts);
+
 /* Whether the user asks for a path by its name. */
 bool ath_path_is_wanted(enum ath_control_transport path, const struct ath_path_facts *facts);
 

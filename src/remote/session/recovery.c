@@ -1,4 +1,4 @@
-/* The thread that makes lost channels again, and the times at which it tries. */
+/* The thread that makes lost channels again, and those that change to UDP. */
 #include "config.h"
 
 #include "remote/session/recovery.h"
@@ -14,12 +14,23 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "remote/session/line_loss.h"
 #include "remote/session/retry.h"
 
 enum {
     LOOK_MS = 100, /* how often a wait for a path looks for the end */
     PATH_MS = 1000,
     JOIN_MS = 2000,
+    LINES_MS = 100,    /* how often the lines are looked at */
+    FRAMES_LEAST = 16, /* that tell the speed by UDP */
+};
+
+/* A path that goes by UDP because its line loses. */
+struct change {
+    bool is_done;        /* or was begun, and taken back: it does not change again */
+    bool is_tried;       /* a connection by UDP has been made */
+    unsigned int frames; /* since then */
+    uint64_t before;     /* the speed before, bytes a second; 0: not known */
 };
 
 struct recovery {
@@ -32,8 +43,13 @@ struct recovery {
     /* How often each channel was made, with the attempts that the server may have seen. Only the
      * thread uses it. */
     uint32_t generations[ATH_STRIPES_MAX];
-    pthread_mutex_t lock; /* guards the rest */
+    /* of the thread that writes frames */
+    bool may_change;
+    uint64_t look_ms;
+    struct ath_line_loss losses[ATH_STRIPES_MAX];
+    pthread_mutex_t lock; /* guards the rest, and is_udp of the paths */
     pthread_cond_t wake;
+    struct change changes[ATH_DATA_PATHS_MAX];
     struct ath_retry retries[ATH_STRIPES_MAX];
     bool has_thread, is_over;
     pthread_t thread;
@@ -72,14 +88,22 @@ static int join_again(struct recovery *recovery, size_t slot, int fd)
     return status;
 }
 
+static struct ath_data_path path_now(struct recovery *recovery, size_t slot)
+{
+    pthread_mutex_lock(&recovery->lock);
+    const struct ath_data_path path = recovery->paths[recovery->path_of[slot]];
+    pthread_mutex_unlock(&recovery->lock);
+    return path;
+}
+
 static int make_again(struct recovery *recovery, size_t slot)
 {
-    const struct ath_data_path *path = &recovery->paths[recovery->path_of[slot]];
+    const struct ath_data_path path = path_now(recovery, slot);
     struct ath_opening opening;
-    int status = ath_opening_begin(path, &opening);
+    int status = ath_opening_begin(&path, &opening);
     if (status)
         return status;
-    status = await_path(recovery, &opening, path);
+    status = await_path(recovery, &opening, &path);
     ath_opening_give_up(&opening);
     if (!status)
         status = join_again(recovery, slot, opening.fd);
@@ -98,15 +122,42 @@ static bool begin_try(struct recovery *recovery, size_t slot)
     return is_due;
 }
 
+static bool is_lost(const struct recovery *recovery, size_t slot)
+{
+    struct ath_stripe_state state;
+    return ath_channels_state(recovery->channels, slot, &state) && state.is_lost;
+}
+
+/* A path by which no connection by UDP can be made stays with TCP. Channels that have gone on by it
+ * are not made again. The caller has the lock. */
+static void take_back(struct recovery *recovery, size_t path, int status)
+{
+    char to[ATH_ENDPOINT_TEXT];
+    ath_log(ATH_LOG_VERBOSE, _("no way by UDP to %s: %s: copies go on by TCP"),
+            ath_data_path_text(&recovery->paths[path], to), strerror(-status));
+    recovery->paths[path].is_udp = false;
+    for (size_t slot = 0; slot + 1 < recovery->connections; slot++)
+        if (recovery->path_of[slot] == path)
+            recovery->retries[slot].is_lost = is_lost(recovery, slot);
+}
+
 static void end_try(struct recovery *recovery, size_t slot, int status)
 {
-    if (!status) {
-        ath_log(ATH_LOG_VERBOSE, _("channel %zu is back"), slot + 1);
-        return;
-    }
+    const size_t path = recovery->path_of[slot];
+    struct change *change = &recovery->changes[path];
     pthread_mutex_lock(&recovery->lock);
-    ath_retry_failed(&recovery->retries[slot], ath_now_ms());
+    const bool is_udp = recovery->paths[path].is_udp;
+    if (!status)
+        change->is_tried = true;
+    else if (change->is_done && is_udp && !change->is_tried)
+        take_back(recovery, path, status);
+    else
+        ath_retry_failed(&recovery->retries[slot], ath_now_ms());
     pthread_mutex_unlock(&recovery->lock);
+    if (!status && recovery->may_change)
+        ath_log(ATH_LOG_VERBOSE, _("channel %zu is back, by %s"), slot + 1, is_udp ? "udp" : "tcp");
+    else if (!status)
+        ath_log(ATH_LOG_VERBOSE, _("channel %zu is back"), slot + 1);
 }
 
 /* Tries each lost channel that is due. After a failure the other channels of the same path wait for
@@ -165,16 +216,87 @@ static void start_thread(struct recovery *recovery)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+/* Lets the thread look at the retries. The caller has the lock. */
+static void wake_thread(struct recovery *recovery)
+{
+    if (!recovery->has_thread && !recovery->is_over)
+        start_thread(recovery);
+    pthread_cond_signal(&recovery->wake);
+}
+
 static void note_lost(void *context, size_t slot)
 {
     struct recovery *recovery = context;
     ath_log(ATH_LOG_VERBOSE, _("channel %zu is lost: copies go by the others"), slot + 1);
     pthread_mutex_lock(&recovery->lock);
     ath_retry_lost(&recovery->retries[slot], ath_now_ms());
-    if (!recovery->has_thread && !recovery->is_over)
-        start_thread(recovery);
-    pthread_cond_signal(&recovery->wake);
+    wake_thread(recovery);
     pthread_mutex_unlock(&recovery->lock);
+}
+
+/* ---- lines that lose ---- */
+
+/* Has all channels of a path made again, by TCP or by UDP. The caller has the lock. */
+static void change_path(struct recovery *recovery, size_t path, bool is_udp)
+{
+    recovery->paths[path].is_udp = is_udp;
+    for (size_t slot = 0; slot + 1 < recovery->connections; slot++)
+        if (recovery->path_of[slot] == path)
+            recovery->retries[slot] = (struct ath_retry){ .is_lost = true };
+    wake_thread(recovery);
+}
+
+/* Changes back to TCP if the frames since the change were slower. The caller has the lock. */
+static void compare(struct recovery *recovery, size_t path, uint64_t speed)
+{
+    struct change *change = &recovery->changes[path];
+    char to[ATH_ENDPOINT_TEXT];
+    if (!change->is_tried || !recovery->paths[path].is_udp || ++change->frames != FRAMES_LEAST)
+        return;
+    if (speed >= change->before)
+        return;
+    ath_log(ATH_LOG_VERBOSE,
+            _("copies are slower with UDP to %s: %.1f MB/s after %.1f: back to TCP"),
+            ath_data_path_text(&recovery->paths[path], to), (double)speed / 1e6,
+            (double)change->before / 1e6);
+    change_path(recovery, path, false);
+}
+
+static void begin_change(struct recovery *recovery, size_t path, double part, uint64_t speed)
+{
+    struct change *change = &recovery->changes[path];
+    char to[ATH_ENDPOINT_TEXT];
+    if (change->is_done)
+        return;
+    ath_log(ATH_LOG_VERBOSE,
+            _("the line to %s loses %.1f %% of TCP's segments without a queue: its channels change "
+              "to UDP"),
+            ath_data_path_text(&recovery->paths[path], to), part * 100);
+    *change = (struct change){ .is_done = true, .before = speed };
+    change_path(recovery, path, true);
+}
+
+/* Called behind each frame by the thread that has written it. */
+static void look_at_lines(void *context)
+{
+    struct recovery *recovery = context;
+    const uint64_t speed = ath_channels_bytes_per_s(recovery->channels);
+    struct ath_stripe_state state;
+    double part;
+    pthread_mutex_lock(&recovery->lock);
+    for (size_t path = 0; path < ATH_DATA_PATHS_MAX; path++)
+        compare(recovery, path, speed);
+    pthread_mutex_unlock(&recovery->lock);
+    if (ath_now_ms() < recovery->look_ms)
+        return;
+    recovery->look_ms = ath_now_ms() + LINES_MS;
+    for (size_t slot = 0; ath_channels_state(recovery->channels, slot, &state); slot++) {
+        if (!ath_line_loss_look(&recovery->losses[slot], &state, &part))
+            continue;
+        pthread_mutex_lock(&recovery->lock);
+        begin_change(recovery, recovery->path_of[slot], part, speed);
+        pthread_mutex_unlock(&recovery->lock);
+    }
 }
 
 static void end(void *context)
@@ -207,6 +329,7 @@ int ath_recovery_begin(struct ath_channels *channels, const struct ath_stripes *
     memcpy(recovery->paths, stripes->paths, sizeof recovery->paths);
     memcpy(recovery->path_of, stripes->path_of, sizeof recovery->path_of);
     recovery->connections = stripes->count;
+    recovery->may_change = stripes->may_change;
     for (size_t i = 0; i < ATH_STRIPES_MAX; i++)
         recovery->generations[i] = 1;
     pthread_mutex_init(&recovery->lock, NULL);
@@ -215,6 +338,9 @@ int ath_recovery_begin(struct ath_channels *channels, const struct ath_stripes *
     pthread_cond_init(&recovery->wake, &by_monotonic);
     pthread_condattr_destroy(&by_monotonic);
     ath_channels_watch(channels, &(struct ath_channels_watcher){
-                                     .lost = note_lost, .end = end, .context = recovery });
+                                     .lost = note_lost,
+                                     .wrote = recovery->may_change ? look_at_lines : NULL,
+                                     .end = end,
+                                     .context = recovery });
     return 0;
 }

@@ -229,6 +229,7 @@ static void begin_stripes(struct handshake *handshake, struct ath_control_challe
         ath_stripes_free(&session->stripes);
     if (!session->stripes.count)
         ath_stripes_begin(&owner, addresses, &session->stripes);
+    session->stripes.may_change = ath_path_may_change(&session->paths);
 }
 
 static int read_challenge(struct handshake *handshake, struct ath_err *err)

@@ -18,8 +18,9 @@ struct ath_stripes {
     struct ath_opening openings[ATH_STRIPES_MAX]; /* of the same connections, until they are made */
     size_t count;
     enum ath_stripes_way way;
-    bool has_back; /* the last one goes where the session goes, and carries verdicts alone */
-    bool is_udp;   /* they go by UDP, the last one by TCP if has_back */
+    bool has_back;   /* the last one goes where the session goes, and carries verdicts alone */
+    bool is_udp;     /* they go by UDP, the last one by TCP if has_back */
+    bool may_change; /* to UDP, while the session goes on (recovery.h) */
     /* The paths to data addresses, and the path of each connection. */
     struct ath_data_path paths[ATH_DATA_PATHS_MAX];
     size_t path_count;

@@ -1,0 +1,38 @@
+/* The figures are sums, so each judgement is of their growth. */
+#include "config.h"
+
+#include "remote/session/line_loss.h"
+
+enum {
+    SEGMENTS_LEAST = 2000,
+    ONE_IN = 200,
+    QUEUE_NS = 1000 * 1000, /* of a smoothed round trip: delayed acknowledgements are in it */
+};
+
+/* TCP's queue is as long as the losses of a full one allow: round trips grow by much of the least
+ * one. */
+static bool has_queue(const struct ath_stripe_state *state)
+{
+    return state->latency_ns - state->least_latency_ns > state->least_latency_ns / 4 + QUEUE_NS;
+}
+
+bool ath_line_loss_look(struct ath_line_loss *loss, const struct ath_stripe_state *state,
+                        double *out_part)
+{
+    const struct ath_line_loss now = { state->segments, state->sent_again, true };
+    const bool is_known = !state->is_lost && !state->is_udp && state->segments >= 0 &&
+                          state->sent_again >= 0 && state->latency_ns >= 0;
+    const bool goes_on = is_known && loss->has_begun && now.segments >= loss->segments &&
+                         now.sent_again >= loss->sent_again; /* else it is another connection */
+    if (!goes_on) {
+        *loss = is_known ? now : (struct ath_line_loss){ 0 };
+        return false;
+    }
+    const int64_t segments = now.segments - loss->segments,
+                  again = now.sent_again - loss->sent_again;
+    if (segments < SEGMENTS_LEAST)
+        return false;
+    *loss = now;
+    *out_part = (double)again / (double)segments;
+    return again * ONE_IN > segments && !has_queue(state);
+}
