@@ -256,6 +256,15 @@ class Live(Base):
             seen = screen.keys(key)
             self.assertIn(word, seen)
 
+    def test_gpus_that_do_not_fit(self):
+        def shown(text):
+            return [int(word) for word in re.findall(r"\n +(\d+) aitherion ", text)]
+
+        screen = self.top(self.server(devices=8), size=(80, 16))
+        self.assertNotIn("more GPUs", screen.wait(wanted=lambda text: shown(text) == list(range(8))))
+        seen = screen.resize(80, 15, lambda text: "2 more GPUs: 1 hides, a taller window shows them" in text)
+        self.assertEqual(shown(seen), list(range(6)))
+
     def test_pause(self):
         server = self.server()
         screen = self.top(server)

@@ -652,6 +652,21 @@ LOOP_TEST(svg_boxes_and_labels_do_not_overlap, 0, ATH_COUNT(made))
     }
 }
 
+/* The bar that stands for NVSwitch, above its GPUs. */
+TEST(svg_bar_spans_all_gpus)
+{
+    ath_auto_free char *text = shown_made(made_b200, ATH_FORMAT_SVG);
+    struct rect bar, gpus[16];
+    size_t count = find_rects(text, "class=\"gpu\"", gpus, ATH_COUNT(gpus));
+
+    ck_assert_uint_eq(find_rects(text, "class=\"fabric\"", &bar, 1), 1);
+    ck_assert_uint_ge(count, 8);
+    for (size_t i = 0; i < 8; i++) {
+        ck_assert_int_lt(bar.y, gpus[i].y);
+        ck_assert(bar.x <= gpus[i].x && gpus[i].x + gpus[i].width <= bar.x + bar.width);
+    }
+}
+
 LOOP_TEST(svg_draws_every_device_once, 0, ATH_COUNT(made))
 {
     ATH_AUTO(ath_machine) machine = { 0 };
