@@ -25,12 +25,16 @@ CUresult ath_local_began_capture(CUresult status)
     return status;
 }
 
-/* A capture that failed is over as well. One that ended with its stream stays counted, which only
- * leaves pools' unused memory with them. */
+/* A spoilt capture is over as well. One that ended with its stream stays counted, which only leaves
+ * pools' unused memory with them. A call that ended none is not counted: another stream's capture
+ * goes on. */
 CUresult ath_local_ended_capture(CUresult status)
 {
+    const bool is_over = !status || status == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+                         status == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     unsigned int count = atomic_load(&ath_local_captures);
-    while (count && !atomic_compare_exchange_weak(&ath_local_captures, &count, count - 1))
+    while (is_over && count &&
+           !atomic_compare_exchange_weak(&ath_local_captures, &count, count - 1))
         ;
     return status;
 }

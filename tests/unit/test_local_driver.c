@@ -1,0 +1,87 @@
+/* The library of a session on the program's own machine: which calls go on, and which captures are
+ * under way. */
+#include "config.h"
+
+#include "cuda/local/local.h"
+#include "remote/session/open.h"
+
+#include "unit.h"
+
+/* ---- in place of the library's other files ---- */
+
+const char *const ath_local_names[ATH_CUDA_DRIVER_COUNT];
+
+CUresult cuInit(unsigned int flags)
+{
+    (void)flags;
+    return CUDA_ERROR_UNKNOWN;
+}
+
+static void setup(void)
+{
+    atomic_store(&ath_local_captures, 0);
+}
+
+static void teardown(void)
+{
+    atomic_store(&ath_local.state, ATH_LOCAL_NEW);
+}
+
+FIXTURE(setup, teardown);
+
+TEST(captures_are_counted_until_they_are_over)
+{
+    static const CUresult over[] = { CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+                                     CUDA_ERROR_STREAM_CAPTURE_UNJOINED };
+    static const CUresult goes_on[] = { CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+                                        CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_INVALID_HANDLE };
+    for (size_t i = 0; i < sizeof over / sizeof *over; i++) {
+        ck_assert_int_eq(ath_local_began_capture(CUDA_SUCCESS), CUDA_SUCCESS);
+        ck_assert_int_eq(ath_local_began_capture(CUDA_ERROR_INVALID_HANDLE),
+                         CUDA_ERROR_INVALID_HANDLE);
+        ck_assert_uint_eq(atomic_load(&ath_local_captures), 1);
+        for (size_t k = 0; k < sizeof goes_on / sizeof *goes_on; k++) {
+            ck_assert_int_eq(ath_local_ended_capture(goes_on[k]), goes_on[k]);
+            ck_assert_uint_eq(atomic_load(&ath_local_captures), 1);
+        }
+        ck_assert_int_eq(ath_local_ended_capture(over[i]), over[i]);
+        ck_assert_uint_eq(atomic_load(&ath_local_captures), 0);
+    }
+    ath_local_ended_capture(CUDA_SUCCESS); /* of a capture that began before the library */
+    ck_assert_uint_eq(atomic_load(&ath_local_captures), 0);
+}
+
+static const struct {
+    enum ath_local_state state;
+    bool stops_uses, stops_ends, stops_tells;
+    CUresult why;
+} rows[] = {
+    { ATH_LOCAL_READY, false, false, false, CUDA_ERROR_SYSTEM_NOT_READY },
+    { ATH_LOCAL_ENDED, true, false, false, CUDA_ERROR_DEVICE_UNAVAILABLE },
+    { ATH_LOCAL_FORKED, true, true, false, CUDA_ERROR_NOT_INITIALIZED },
+    { ATH_LOCAL_FAILED, true, true, true, CUDA_ERROR_SYSTEM_NOT_READY },
+};
+
+/* Calls that end something go on after the end of the session, and calls that tell words in a
+ * child.
+ */
+LOOP_TEST(a_state_stops_some_calls, 0, sizeof rows / sizeof *rows)
+{
+    unsetenv("AITHERION_DRIVER");
+    (void)ath_local_must_stop(ATH_LOCAL_USES); /* the first call finds no driver, and says so */
+    atomic_store(&ath_local.state, rows[_i].state);
+    ck_assert_int_eq(ath_local_must_stop(ATH_LOCAL_USES), rows[_i].stops_uses);
+    ck_assert_int_eq(ath_local_must_stop(ATH_LOCAL_ENDS), rows[_i].stops_ends);
+    ck_assert_int_eq(ath_local_must_stop(ATH_LOCAL_TELLS), rows[_i].stops_tells);
+    ck_assert_int_eq(ath_local_why(), rows[_i].why);
+}
+
+TEST(only_a_session_that_runs_can_end)
+{
+    atomic_store(&ath_local.state, ATH_LOCAL_READY);
+    ath_local_end();
+    ck_assert_int_eq(atomic_load(&ath_local.state), ATH_LOCAL_ENDED);
+    atomic_store(&ath_local.state, ATH_LOCAL_FORKED);
+    ath_local_end();
+    ck_assert_int_eq(atomic_load(&ath_local.state), ATH_LOCAL_FORKED);
+}
