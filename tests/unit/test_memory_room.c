@@ -107,7 +107,7 @@ TEST(sessions_of_others_do_not_count)
     expect_room(600, 600, 600);
 }
 
-/* What all programs have takes from the server's share. */
+/* Memory of all programs is taken from the share of the server. */
 TEST(the_servers_share_is_for_all)
 {
     add_asker();
