@@ -704,10 +704,10 @@ interface Driver {
   ctxGetFlags @40 () -> (flags :UInt32) $c("cuCtxGetFlags") $class(sync) $does([plain]) $since(7000);
   ctxGetId @41 (context :UInt64 $handle) -> (id :UInt64) $c("cuCtxGetId") $class(cached) $does([plain]) $since(12000);
   ctxGetLimit @42 (limit :UInt32) -> (value :UInt64)
-      $c("cuCtxGetLimit") $class(custom) $byHand(client) $isCached $does([plain]) $since(3010);
+      $c("cuCtxGetLimit") $class(custom) $byHand(client) $isCached $does([ofCode]) $since(3010);
   ctxGetSharedMemConfig @43 () -> (config :UInt32) $c("cuCtxGetSharedMemConfig") $class(sync) $does([plain]) $since(4020);
   ctxGetStreamPriorityRange @44 () -> (leastPriority :Int32 $nullable, greatestPriority :Int32 $nullable)
-      $c("cuCtxGetStreamPriorityRange") $class(cached) $does([plain]) $since(5050);
+      $c("cuCtxGetStreamPriorityRange") $class(cached) $does([ofCode]) $since(5050);
   ctxPopCurrent @45 () -> () $c("cuCtxPopCurrent") $class(local) $does([plain]) $bySwitch $since(2000);
   ctxPopCurrentV2 @46 () -> () $c("cuCtxPopCurrent_v2") $class(local) $does([plain]) $bySwitch $since(4000);
   ctxPushCurrent @47 () -> () $c("cuCtxPushCurrent") $class(local) $does([plain]) $bySwitch $since(2000);

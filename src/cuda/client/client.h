@@ -90,6 +90,7 @@ struct ath_cuda_link_ops {
 struct ath_cuda_link {
     const struct ath_cuda_link_ops *ops;
     int driver_version; /* as cuDriverGetVersion() returns it; 0: not known. The opener sets it */
+    int device_count;   /* 0: not known. The opener sets it */
     const struct ath_stream *stream; /* NULL: not known */
     /* driverFingerprint of proto/control.capnp; zeros: not known. The opener sets it */
     struct ath_fingerprint_value driver_fingerprint;
@@ -117,8 +118,9 @@ void ath_cuda_driver_fingerprint(struct ath_fingerprint_value *out);
  * fork() whose parent had called cuInit(), as CUDA does. */
 CUresult ath_cuda_connect(void);
 
-/* The server's cuDriverGetVersion(); 0: not known, or no link. */
+/* The server's cuDriverGetVersion(), and its number of devices; 0: not known, or no link. */
 int ath_cuda_driver_version(void);
+int ath_cuda_device_count(void);
 
 /* Between ath_cuda_ask_early(true) and ask_early(false) this thread's calls are sent before
  * cuInit() has been answered, so that cuInit() and they take one round trip. */

@@ -153,6 +153,7 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     if (!link)
         return status;
     link->driver_version = (int)ath_control_channel_driver_version(channel);
+    link->device_count = (int)ath_control_channel_devices(channel);
     struct ath_wire_bytes print = ath_control_channel_driver_fingerprint(channel);
     if (print.length == sizeof link->driver_fingerprint)
         memcpy(&link->driver_fingerprint, print.data, sizeof link->driver_fingerprint);

@@ -149,6 +149,14 @@ int ath_cuda_driver_version(void)
     return version;
 }
 
+int ath_cuda_device_count(void)
+{
+    pthread_mutex_lock(&ath_cuda_connection.order);
+    int count = ath_cuda_connection.link ? ath_cuda_connection.link->device_count : 0;
+    pthread_mutex_unlock(&ath_cuda_connection.order);
+    return count;
+}
+
 bool ath_cuda_is_line_slow(void)
 {
     const uint64_t least_ns = 5000000;

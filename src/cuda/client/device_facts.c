@@ -10,7 +10,10 @@
 #include "cuda/client/prefetch.h"
 #include "proto/cuda-wire.h"
 
-enum { DEVICES_MAX = 64, NAME_BYTES = 256 /* the runtime's cudaDeviceProp.name */ };
+enum {
+    DEVICES_MAX = ATH_CUDA_DEVICE_FACTS_MAX,
+    NAME_BYTES = 256 /* the runtime's cudaDeviceProp.name */
+};
 
 static void ask_attributes(struct ath_cuda_prefetch *ahead, int32_t device)
 {

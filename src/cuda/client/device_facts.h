@@ -2,6 +2,8 @@
  * thread. */
 #pragma once
 
+enum { ATH_CUDA_DEVICE_FACTS_MAX = 64 /* devices whose facts are fetched together */ };
+
 /* Fetches the facts of a device, by the server's number. cuInit() has succeeded. On failure the
  * facts are fetched one at a time later. */
 void ath_cuda_device_facts_fetch(int device);

@@ -5,14 +5,24 @@
 
 #include "base/cleanup.h"
 #include "cuda/client/client.h"
+#include "cuda/client/code_facts.h"
 #include "cuda/client/device_facts.h"
 #include "cuda/client/prefetch.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-wire.h"
 
-/* The first questions about the device follow cuInit() in the same round trip. */
+/* The devices of which all facts are asked at once: those that the name of the code's facts needs
+ * (code_facts.h), or the first. */
+static int count_devices(void)
+{
+    int count = ath_cuda_device_count();
+    return count > 1 && count <= ATH_CUDA_DEVICE_FACTS_MAX && ath_cuda_promises_code() ? count : 1;
+}
+
+/* The first questions about the devices follow cuInit() in the same round trip. */
 static CUresult initialize(unsigned int flags)
 {
+    const int count = count_devices();
     struct ath_cuda_exchange exchange;
     ATH_AUTO(ath_cuda_prefetch) ahead = { 0 };
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuInit);
@@ -23,12 +33,13 @@ static CUresult initialize(unsigned int flags)
     if (status)
         return ath_cuda_end(&exchange, status);
     ath_cuda_ask_early(true);
-    ath_cuda_device_facts_begin(0, &ahead);
+    for (int i = 0; i < count; i++)
+        ath_cuda_device_facts_begin(i, &ahead);
     ath_cuda_ask_early(false);
     status = ath_cuda_ask_end(&exchange);
     ath_cuda_prefetch_wait(&ahead);
-    if (status)
-        ath_cuda_device_facts_undo(0);
+    for (int i = 0; status && i < count; i++)
+        ath_cuda_device_facts_undo(i);
     return ath_cuda_end(&exchange, status);
 }
 
