@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS_MAX = 64, MOST = ATH_CUDA_STREAM_POOL_MOST, ROOM = ATH_CUDA_STREAM_POOL_ROOM };
+enum { KINDS_MAX = 64, MOST = ATH_CUDA_STREAM_POOL_MOST };
 
 struct kind {
     struct kind *next;
     CUcontext context;
-    struct ath_frame message, spares[ROOM];
-    size_t count, wanted;
+    struct ath_frame message, *spares;
+    size_t count, room, wanted;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -35,6 +35,7 @@ static void kind_free(struct kind *kind)
     ath_frame_free(&kind->message);
     while (kind->count)
         ath_frame_free(&kind->spares[--kind->count]);
+    free(kind->spares);
     free(kind);
 }
 
@@ -72,6 +73,21 @@ bool ath_cuda_stream_pool_take(const uint8_t *message, size_t length, CUcontext 
     return is_found;
 }
 
+/* Threads that ask at the same moment bring more than any of them asked for. An answer that found
+ * no room would be an object at the server that no call ends. */
+static bool make_room(struct kind *kind)
+{
+    size_t room = kind->room ? 2 * kind->room : MOST;
+    if (kind->count < kind->room)
+        return true;
+    struct ath_frame *spares = reallocarray(kind->spares, room, sizeof *spares);
+    if (!spares)
+        return false;
+    kind->spares = spares;
+    kind->room = room;
+    return true;
+}
+
 void ath_cuda_stream_pool_keep(const uint8_t *message, size_t length, CUcontext context,
                                struct ath_frame *answer, uint64_t asked_at)
 {
@@ -79,7 +95,7 @@ void ath_cuda_stream_pool_keep(const uint8_t *message, size_t length, CUcontext 
     struct kind *kind = asked_at == age ? kind_of(message, length) : NULL;
     if (asked_at == age && !kind)
         kind = make_kind(message, length, context);
-    if (kind && kind->count < ROOM) {
+    if (kind && make_room(kind)) {
         kind->spares[kind->count++] = *answer;
         *answer = (struct ath_frame){ 0 };
     }

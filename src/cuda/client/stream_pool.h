@@ -13,10 +13,7 @@
 #include "proto/cuda-methods.h"
 #include "remote/wire/frame.h"
 
-enum {
-    ATH_CUDA_STREAM_POOL_MOST = 16, /* objects of a kind asked for at once, at most */
-    ATH_CUDA_STREAM_POOL_ROOM = 64, /* unused ones of a kind: as many as start_plan.h has */
-};
+enum { ATH_CUDA_STREAM_POOL_MOST = 16 /* objects of a kind that a call asks for, at most */ };
 
 /* Takes an unused answer to a message (without its number) that makes an object in a context.
  * Returns false if there is none; *out_count is then the number of objects to ask for, including
