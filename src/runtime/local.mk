@@ -87,7 +87,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/server.h \
 	src/runtime/server_keys.c src/runtime/server_keys.h \
 	src/runtime/session.c src/runtime/session.h \
-	src/runtime/session_board.c src/runtime/session_board.h \
+	src/runtime/session_board.c src/runtime/session_board_pages.c src/runtime/session_board.h \
 	src/runtime/session_handshake.c \
 	src/runtime/session_messages.c \
 	src/runtime/session_report.c src/runtime/session_report.h \
