@@ -294,10 +294,12 @@ static CUresult find_own_stream(CUstream *stream)
     if (!own[part->device].stream || own[part->device].epoch != part->epoch) {
         status = ath_parts.raw.cuStreamCreate(&own[part->device].stream, CU_STREAM_DEFAULT);
         own[part->device].epoch = part->epoch;
+        if (!status && !ath_part_order_add(part, own[part->device].stream)) {
+            ath_parts.raw.cuStreamDestroy_v2(own[part->device].stream);
+            status = CUDA_ERROR_OUT_OF_MEMORY;
+        }
         if (status)
             own[part->device].stream = NULL;
-        else if (!ath_part_order_add(part, own[part->device].stream))
-            status = CUDA_ERROR_OUT_OF_MEMORY;
     }
     *stream = own[part->device].stream;
     ath_part_leave(part);
