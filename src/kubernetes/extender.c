@@ -291,13 +291,6 @@ static unsigned int preempt(struct ath_kube_extender *extender, const json_t *bo
 
 /* ---- bind ---- */
 
-/* Returns whether a name can stand in a path: letters, digits, '-' and '.' as Kubernetes allows. */
-static bool is_name(const char *text)
-{
-    return text && text[0] != '.' &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == strlen(text);
-}
-
 static unsigned int bind_pod(struct ath_kube_extender *extender, const json_t *body,
                              struct ath_text *out)
 {
@@ -309,7 +302,8 @@ static unsigned int bind_pod(struct ath_kube_extender *extender, const json_t *b
     };
     struct ath_err err = { 0 };
 
-    if (!is_name(binding.name) || !is_name(binding.space) || !binding.uid || !is_name(binding.node))
+    if (!ath_kube_is_name(binding.name) || !ath_kube_is_name(binding.space) || !binding.uid ||
+        !ath_kube_is_name(binding.node))
         return refuse(extender, out, "the request names no pod, namespace, uid or node");
     int status = ath_kube_bind(extender->api, extender->cache, extender->lease, &binding, &err);
     if (status)

@@ -84,6 +84,13 @@ const char *ath_kube_text(const json_t *object, const char *member, size_t max)
     return text && length && length <= max && strlen(text) == length ? text : NULL;
 }
 
+bool ath_kube_is_name(const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+    return length && length <= ATH_KUBE_NAME_MAX && text[0] != '.' && text[0] != '-' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length;
+}
+
 /* ---- resources ---- */
 
 struct amounts {

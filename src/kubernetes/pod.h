@@ -96,8 +96,15 @@ int ath_kube_pod_read(const json_t *json, struct ath_kube_pod *out, struct ath_e
  * text belongs to json. */
 const char *ath_kube_text(const json_t *object, const char *member, size_t max);
 
-/* Returns whether a container asks for one of the resources, and for another one of aitherion's
- * names ("aitherion.io/...", "ai.compute/...") that is none; NULL if there is none. The name
- * belongs to the container. */
+/* Returns whether a text is the name of an object, which can stand in a path: at most
+ * ATH_KUBE_NAME_MAX lower-case letters, digits, '-' and '.', and none of the last two first. False
+ * for NULL. */
+bool ath_kube_is_name(const char *text);
+
+/* Returns whether a container asks for one of the resources. */
 bool ath_kube_asks_for_gpus(const json_t *container);
+
+/* Returns the resource that a container asks for under one of aitherion's names
+ * ("aitherion.io/...", "ai.compute/...") and that aitherion does not have; NULL if there is none.
+ * The name belongs to the container. */
 const char *ath_kube_unknown_resource(const json_t *container);

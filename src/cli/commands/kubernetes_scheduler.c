@@ -21,15 +21,6 @@ struct options {
     const char *listen, *web, *kubeconfig, *lease;
 };
 
-/* Returns whether a text is the name of an object: letters, digits, '-' and '.', as Kubernetes
- * allows. */
-static bool is_name(const char *text)
-{
-    size_t length = strlen(text);
-    return length && length <= ATH_KUBE_NAME_MAX && text[0] != '.' && text[0] != '-' &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length;
-}
-
 /* Reads NAMESPACE/NAME. The texts live as long as the process. */
 static int read_lease(const char *text, struct ath_kube_lease *out, struct ath_err *err)
 {
@@ -37,7 +28,7 @@ static int read_lease(const char *text, struct ath_kube_lease *out, struct ath_e
 
     if (slash)
         *slash = '\0';
-    if (!slash || !is_name(space) || !is_name(slash + 1)) {
+    if (!slash || !ath_kube_is_name(space) || !ath_kube_is_name(slash + 1)) {
         free(space);
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not NAMESPACE/NAME"), text);
     }
