@@ -222,8 +222,8 @@ static void add_cards(struct completing *completing)
         const struct ath_nic *nic = &machine->nics[i];
         bool is_first = nic->card && nic->rdma_device;
         for (size_t j = 0; is_first && j < i; j++)
-            is_first = !machine->nics[j].rdma_device || !machine->nics[j].card ||
-                       strcmp(machine->nics[j].card, nic->card) != 0;
+            is_first =
+                !machine->nics[j].rdma_device || !ath_nic_is_same_card(&machine->nics[j], nic);
         if (is_first)
             add(completing, nic->card, about_port(nic, nic->rdma_device));
     }

@@ -14,7 +14,7 @@ static char *describe(const struct ath_machine *machine, const struct ath_nic *f
     ath_text_add(&text, "%s", first->model ? first->model : "RDMA card");
     for (size_t i = 0; i < machine->nic_count; i++) {
         const struct ath_nic *nic = &machine->nics[i];
-        if (!nic->rdma_device || !ath_proposal_is_same_card(nic, first))
+        if (!nic->rdma_device || !ath_nic_is_same_card(nic, first))
             continue;
         ath_text_add(&text, "%s%s", between, nic->rdma_device);
         between = ", ";
@@ -28,9 +28,9 @@ static bool uses(const struct proposal_ports *ports, const struct ath_nic *first
 {
     bool is_user = false;
     for (size_t i = 0; i < ports->data_count; i++)
-        is_user = is_user || ath_proposal_is_same_card(ports->data[i], first);
+        is_user = is_user || ath_nic_is_same_card(ports->data[i], first);
     for (size_t i = 0; i < ports->rdma_count; i++)
-        is_user = is_user || ath_proposal_is_same_card(ports->rdma[i], first);
+        is_user = is_user || ath_nic_is_same_card(ports->rdma[i], first);
     return is_user;
 }
 
@@ -44,7 +44,7 @@ static void add_users(const struct proposal *proposal, const struct ath_nic *fir
         const struct ath_document_numa *entry = &proposal->document.numa.items[e];
         bool is_user = uses(&proposal->ports[e], first);
         for (size_t i = 0; i < machine->nic_count; i++)
-            is_user |= ath_proposal_is_same_card(&machine->nics[i], first) &&
+            is_user |= ath_nic_is_same_card(&machine->nics[i], first) &&
                        machine->nics[i].numa_node == entry->node;
         if (is_user)
             ath_idset_add(&card->numa, entry->id, entry->id);
@@ -55,7 +55,7 @@ static bool is_listed(const struct proposal *proposal, size_t nic)
 {
     for (size_t i = 0; i < nic; i++)
         if (proposal->machine->nics[i].rdma_device && proposal->machine->nics[i].has_pci &&
-            ath_proposal_is_same_card(&proposal->machine->nics[i], &proposal->machine->nics[nic]))
+            ath_nic_is_same_card(&proposal->machine->nics[i], &proposal->machine->nics[nic]))
             return true;
     return false;
 }

@@ -60,9 +60,6 @@ void ath_proposal_note_no_rdma(struct proposal *proposal);
 /* Adds the control interface of all entries, whose data interfaces are known. */
 void ath_proposal_add_control(struct proposal *proposal);
 
-/* Returns whether two ports are on one card. */
-bool ath_proposal_is_same_card(const struct ath_nic *a, const struct ath_nic *b);
-
 /* ---- propose_cards.c ---- */
 
 /* Adds the RDMA cards, with the entries that use them. */

@@ -136,11 +136,6 @@ static void list_data(const struct ath_machine *machine, int node, struct propos
             add_data(out, &machine->nics[i]);
 }
 
-bool ath_proposal_is_same_card(const struct ath_nic *a, const struct ath_nic *b)
-{
-    return a == b || (a->card && b->card && !strcmp(a->card, b->card));
-}
-
 /* ---- RDMA devices ---- */
 
 /* Returns the indexes of the GPUs of a node. The caller frees them. */
@@ -400,7 +395,7 @@ static bool is_same_bond(const struct ath_nic *a, const struct ath_nic *b)
 static bool is_one_of(const struct proposal_ports *ports, const struct ath_nic *nic)
 {
     for (size_t i = 0; i < ports->data_count; i++)
-        if (ath_proposal_is_same_card(ports->data[i], nic) || is_same_bond(ports->data[i], nic))
+        if (ath_nic_is_same_card(ports->data[i], nic) || is_same_bond(ports->data[i], nic))
             return true;
     return false;
 }

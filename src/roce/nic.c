@@ -134,6 +134,11 @@ const struct ath_gid *ath_nic_gid(const struct ath_nic *nic)
     return NULL;
 }
 
+bool ath_nic_is_same_card(const struct ath_nic *a, const struct ath_nic *b)
+{
+    return a == b || (a->card && b->card && !strcmp(a->card, b->card));
+}
+
 bool ath_nic_lacks_gid(const struct ath_nic *nic)
 {
     return nic->has_roce && nic->best_gid_index == ATH_UNKNOWN;

@@ -112,6 +112,9 @@ void ath_nic_take_gid(struct ath_nic *nic, const struct ath_gid *best);
 /* Returns the port's GID to use, or NULL. ath_nic_lack() says why there is none. */
 const struct ath_gid *ath_nic_gid(const struct ath_nic *nic);
 
+/* Returns whether two ports are on one card. A port without a PCI address is a card of its own. */
+bool ath_nic_is_same_card(const struct ath_nic *a, const struct ath_nic *b);
+
 /* True if the port speaks RoCE but has no usable GID, because its link is down or has no address
  * here. */
 bool ath_nic_lacks_gid(const struct ath_nic *nic);

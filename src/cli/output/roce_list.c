@@ -14,11 +14,6 @@
 
 /* ---- what is shown ---- */
 
-bool ath_roce_list_is_same_card(const struct ath_nic *a, const struct ath_nic *b)
-{
-    return a == b || (a->card && b->card && !strcmp(a->card, b->card));
-}
-
 bool ath_roce_list_shows(const struct ath_roce_list *list, const struct ath_nic *nic)
 {
     return nic->rdma_device || !ath_roce_is_told(list->machine);
@@ -28,8 +23,7 @@ static bool is_first(const struct ath_roce_list *list, size_t index)
 {
     const struct ath_nic *nics = list->machine->nics;
     for (size_t i = 0; i < index; i++)
-        if (ath_roce_list_shows(list, &nics[i]) &&
-            ath_roce_list_is_same_card(&nics[i], &nics[index]))
+        if (ath_roce_list_shows(list, &nics[i]) && ath_nic_is_same_card(&nics[i], &nics[index]))
             return false;
     return true;
 }
@@ -246,7 +240,7 @@ static const void *find_first(const void *object)
 
 static bool has_port(const struct shown_card *card, const struct ath_nic *nic)
 {
-    return ath_roce_list_shows(card->list, nic) && ath_roce_list_is_same_card(nic, card->first);
+    return ath_roce_list_shows(card->list, nic) && ath_nic_is_same_card(nic, card->first);
 }
 
 static json_t *make_ports(const void *object)

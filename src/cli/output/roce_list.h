@@ -31,9 +31,6 @@ extern const struct ath_field ath_gid_fields[]; /* of a struct ath_gid */
  */
 void ath_roce_list_cards(const struct ath_roce_list *list, size_t **out, size_t *out_count);
 
-/* Returns whether two nics are on one card. A nic without a PCI address is a card of its own. */
-bool ath_roce_list_is_same_card(const struct ath_nic *a, const struct ath_nic *b);
-
 /*
  * Returns whether the list shows the port: ports without an RDMA device are left out, unless the
  * source lists no RDMA devices at all.

@@ -284,7 +284,7 @@ static size_t ports_of(const struct page *page, const struct ath_nic *first, siz
     *out = NULL;
     for (size_t i = 0; i < machine->nic_count; i++)
         if (ath_roce_list_shows(page->list, &machine->nics[i]) &&
-            ath_roce_list_is_same_card(&machine->nics[i], first))
+            ath_nic_is_same_card(&machine->nics[i], first))
             *(size_t *)ath_push(out, &count, sizeof **out) = i;
     return count;
 }

@@ -187,12 +187,11 @@ void ath_outline_make(const struct ath_machine *machine, struct ath_outline *out
 size_t ath_outline_card(const struct ath_outline *outline, size_t nic, struct ath_idset *out_nodes)
 {
     const struct ath_machine *machine = outline->machine;
-    const char *card = machine->nics[nic].card;
     size_t count = 0;
 
     for (size_t i = 0; i < machine->nic_count; i++) {
         const struct ath_nic *other = &machine->nics[i];
-        if (i != nic && !(card && other->card && !strcmp(card, other->card)))
+        if (!ath_nic_is_same_card(other, &machine->nics[nic]))
             continue;
         count++;
         if (out_nodes)

@@ -7,7 +7,6 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -167,7 +166,7 @@ static void put_cards(FILE *out, const struct ath_scene *scene, const struct ath
         const struct ath_nic *nics = scene->machine->nics;
         for (last = first;
              last + 1 < node->nic_count &&
-             ath_scene_is_one_card(&nics[node->nics[first]], &nics[node->nics[last + 1]]);
+             ath_nic_is_same_card(&nics[node->nics[first]], &nics[node->nics[last + 1]]);
              last++)
             ;
         if (ath_scene_is_framed(scene, node->nics[first]))

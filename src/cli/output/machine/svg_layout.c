@@ -47,7 +47,7 @@ static int place_nics(const struct ath_scene *scene, const struct ath_scene_node
         bool is_framed = ath_scene_is_framed(scene, nic) || ath_scene_is_framed(scene, before);
         if (i > 0)
             x += ATH_SCENE_GAP +
-                 (is_framed && !ath_scene_is_one_card(&nics[nic], &nics[before]) ? CARD_GAP : 0);
+                 (is_framed && !ath_nic_is_same_card(&nics[nic], &nics[before]) ? CARD_GAP : 0);
         scene->nics[node->nics[i]].x = x;
         scene->nics[node->nics[i]].width = ATH_SCENE_DEVICE;
         x += ATH_SCENE_DEVICE;

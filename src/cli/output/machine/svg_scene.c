@@ -261,7 +261,7 @@ static void pull_cards_together(struct want *wants, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
-            if (ath_scene_is_one_card(wants[i].nic, wants[j].nic) && wants[j].pull < wants[i].pull)
+            if (ath_nic_is_same_card(wants[i].nic, wants[j].nic) && wants[j].pull < wants[i].pull)
                 wants[i].pull = wants[j].pull;
 }
 
@@ -375,11 +375,6 @@ static void make_buses(struct ath_scene *scene, struct ath_scene_node *node)
         scene->has_bus[gpu] = true;
         add_to_buses(node, &bus, gpu);
     }
-}
-
-bool ath_scene_is_one_card(const struct ath_nic *a, const struct ath_nic *b)
-{
-    return a->card && b->card && !strcmp(a->card, b->card);
 }
 
 bool ath_scene_is_framed(const struct ath_scene *scene, size_t nic)

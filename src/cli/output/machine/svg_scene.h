@@ -78,9 +78,6 @@ void ath_scene_make(const struct ath_outline *outline, const struct ath_marks *m
                     struct ath_scene *out);
 void ath_scene_free(struct ath_scene *scene);
 
-/* Returns whether two ports are on one card. */
-bool ath_scene_is_one_card(const struct ath_nic *a, const struct ath_nic *b);
-
 /* Returns whether a port is drawn in a frame, because its card has several functions. */
 bool ath_scene_is_framed(const struct ath_scene *scene, size_t nic);
 
