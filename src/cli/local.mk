@@ -138,6 +138,7 @@ libadmin_a_SOURCES += \
 	src/cli/output/place.c src/cli/output/place.h \
 	src/cli/output/place_words.c src/cli/output/place_words.h \
 	src/cli/output/roce_list.c src/cli/output/roce_list.h \
+	src/cli/output/roce_list_sections.c src/cli/output/roce_list_sections.h \
 	src/cli/output/roce_list_text.c \
 	src/cli/output/roce_macvlan.c src/cli/output/roce_macvlan.h \
 	src/cli/output/roce_test.c src/cli/output/roce_test.h \
