@@ -223,8 +223,8 @@ static int check(const struct ath_reach *reach, enum ath_reach_wanted wanted, bo
 static int find_servers(struct ath_reach *reach, const struct ath_reach_options *options,
                         enum ath_reach_wanted wanted, struct ath_err *err)
 {
-    const char *told = ath_client_variable("AITHERION_SERVER");
-    const char *server = options->server ? options->server : options->numa ? NULL : told;
+    const char *variable = ath_client_variable("AITHERION_SERVER");
+    const char *server = options->server ? options->server : options->numa ? NULL : variable;
     int status = 0;
     if (options->server && options->numa)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
@@ -285,9 +285,9 @@ static int find_key(struct ath_reach *reach, const char *named, struct ath_err *
 {
     ATH_AUTO(ath_secret) secret = { 0 };
     char file[4096] = "";
-    const char *told = getenv("AITHERION_KEY_FILE");
+    const char *variable = getenv("AITHERION_KEY_FILE");
     const char *path = named                  ? named
-                       : told                 ? told
+                       : variable             ? variable
                        : reach->nodes.has_key ? reach->nodes.key_path
                                               : "";
     int status = *path ? ath_secret_find(path, file, sizeof file, err) : 0;

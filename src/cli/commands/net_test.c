@@ -59,11 +59,11 @@ static int open_session(const struct ath_reach *reach, const struct options *opt
                         struct ath_net_test_report *report, struct ath_session *out,
                         struct ath_err *err)
 {
-    const char *told = options->transport ? transports[options->transport]
-                                          : ath_client_variable("AITHERION_TRANSPORT");
+    const char *wanted = options->transport ? transports[options->transport]
+                                            : ath_client_variable("AITHERION_TRANSPORT");
     struct ath_session_first first;
     report->server = reach->items[0].server;
-    report->wants_udp = told && !strcmp(told, "udp");
+    report->wants_udp = wanted && !strcmp(wanted, "udp");
     if (ath_starts_with(report->server, "unix:")) {
         ath_err_set(err, -EINVAL, ATH_E_USAGE,
                     _("'%s' is a socket of this machine, and no network leads there"),

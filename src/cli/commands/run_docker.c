@@ -121,9 +121,10 @@ static int add_libraries(const struct words *words, struct ath_err *err)
 /* The places where NVIDIA's container toolkit and `start` put the driver of the host. */
 static void add_driver(const struct words *words)
 {
-    const char *told = ath_client_variable("AITHERION_DRIVER");
-    if (told || words->work->is_simulated) {
-        add_variable(words, "AITHERION_DRIVER", told ? told : ATH_IMAGE_LIBRARIES "/sim/" SONAME);
+    const char *variable = ath_client_variable("AITHERION_DRIVER");
+    if (variable || words->work->is_simulated) {
+        add_variable(words, "AITHERION_DRIVER",
+                     variable ? variable : ATH_IMAGE_LIBRARIES "/sim/" SONAME);
         return;
     }
     add_variable(words, "AITHERION_DRIVER",

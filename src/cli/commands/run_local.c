@@ -80,10 +80,10 @@ static int linked_path(char **out, struct ath_err *err)
 
 int ath_run_local_driver(bool is_simulated, char **out, struct ath_err *err)
 {
-    const char *told = ath_client_variable("AITHERION_DRIVER");
-    if (!told && !is_simulated)
+    const char *variable = ath_client_variable("AITHERION_DRIVER");
+    if (!variable && !is_simulated)
         return linked_path(out, err);
-    ath_auto_free char *path = told ? ath_xstrdup(told) : simulated_path();
+    ath_auto_free char *path = variable ? ath_xstrdup(variable) : simulated_path();
     *out = path ? realpath(path, NULL) : NULL;
     return *out ? 0 : missing(path ? path : SONAME, err);
 }

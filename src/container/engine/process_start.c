@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -317,12 +316,10 @@ static void take_back(struct launch *launch)
     if (launch->has_started)
         ath_process_state_remove(launch->folder);
     ath_process_remove_cgroups(&launch->cgroup.folders);
-    if (ath_engine_unwire(&launch->wiring, &err)) {
-        struct ath_err *told = &launch->result->err;
-        size_t length = strlen(told->message);
-        snprintf(told->message + length, sizeof told->message - length,
-                 _("; undoing the start failed too: %s"), err.message);
-    }
+    int status = ath_engine_unwire(&launch->wiring, &err);
+    if (status)
+        ath_err_append(&launch->result->err, status, _("; undoing the start failed too: %s"),
+                       err.message);
 }
 
 static void end(struct launch *launch, int status, const struct ath_err *err)
