@@ -92,14 +92,17 @@ void ath_cuda_start_stock_clear(void)
 /* ---- a call ---- */
 
 /* Notes the object in the plan. The exchange's message is in its builder before and after. */
-static CUresult note_in_plan(struct ath_cuda_exchange *exchange, const struct ath_frame *message)
+static CUresult note_in_plan(struct ath_cuda_exchange *exchange, const uint8_t *message,
+                             size_t length)
 {
     struct ath_wire_builder *builder = &exchange->thread->builder;
-    size_t length;
+    ATH_AUTO(ath_frame) copy = { 0 };
     int status;
+    if (ath_frame_copy(&copy, message, length))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     ath_cuda_start_plan_begin(); /* it may ask questions of its own */
     (void)ath_cuda_wire_call_start(builder);
-    ath_wire_replace(builder, message->bytes, message->length);
+    ath_wire_replace(builder, copy.bytes, copy.length);
     ath_cuda_wire_call_set_context(exchange->call, 0);
     const uint8_t *frame = ath_wire_finish(builder, &length, &status);
     if (frame)
@@ -131,19 +134,21 @@ static CUresult ask_for(struct ath_cuda_exchange *exchange, const struct ath_fra
 
 CUresult ath_cuda_ask_stocked(struct ath_cuda_exchange *exchange)
 {
+    struct ath_wire_builder *builder = &exchange->thread->builder;
     ATH_AUTO(ath_frame) message = { 0 }, made = { 0 };
     size_t length, count;
     int built;
-    const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
-    if (frame && ath_frame_copy(&message, frame, length))
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    const uint8_t *frame = ath_wire_finish(builder, &length, &built);
+    if (frame && ath_cuda_is_line_slow()) {
+        CUresult status = note_in_plan(exchange, frame, length);
+        if (status)
+            return status;
+        frame = ath_wire_finish(builder, &length, &built);
+    }
     if (!frame)
         return ath_cuda_ask_begin(exchange); /* which says why */
-    CUresult status = note_in_plan(exchange, &message);
-    if (status)
-        return status;
-    return ath_cuda_stream_pool_take(message.bytes, message.length, ath_cuda_current_context(),
-                                     &made, &count)
-               ? ath_cuda_take_fact(exchange, &made)
-               : ask_for(exchange, &message, count);
+    if (ath_cuda_stream_pool_take(frame, length, ath_cuda_current_context(), &made, &count))
+        return ath_cuda_take_fact(exchange, &made);
+    return ath_frame_copy(&message, frame, length) ? CUDA_ERROR_OUT_OF_MEMORY
+                                                   : ask_for(exchange, &message, count);
 }
