@@ -549,9 +549,9 @@ class Links(Sides):
         return self.told
 
     def copy_until(self, program, done):
-        """Copies to the server until done() is true."""
+        """Copies to the server and back until done() is true. The memory is freed each time."""
         def is_done():
-            self.assertEqual(program.do(f"bring 1 {20 * MIB}"), f"{GOOD} right")
+            self.assertEqual(program.do(f"fetch 1 {20 * MIB}"), f"{GOOD} right")
             return done()
         self.assertTrue(harness.wait_until(is_done))
 

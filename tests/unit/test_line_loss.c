@@ -47,9 +47,20 @@ TEST(few_segments_are_not_judged)
 
 TEST(losses_with_a_queue_are_TCPs_own)
 {
-    ck_assert(!look(0, 0, MS));
+    ck_assert(!look(0, 0, 9 * MS));
     ck_assert(!look(2000, 200, 2 * MS + MS / 4 + 1));
     ck_assert(look(4000, 400, 2 * MS + MS / 4));
+    ck_assert(look(6000, 600, 9 * MS)); /* its window began without a queue */
+    ck_assert(!look(8000, 800, 9 * MS));
+}
+
+TEST(one_look_without_a_queue_is_enough)
+{
+    ck_assert(!look(0, 0, 9 * MS));
+    ck_assert(!look(1000, 200, 2 * MS));
+    ck_assert(!look(1500, 200, 9 * MS));
+    ck_assert(look(2000, 200, 9 * MS));
+    ck_assert(!look(4000, 400, 9 * MS));
 }
 
 TEST(another_connection_begins_again)

@@ -9,17 +9,17 @@ enum {
     QUEUE_NS = 1000 * 1000, /* of a smoothed round trip: delayed acknowledgements are in it */
 };
 
-/* TCP's queue is as long as the losses of a full one allow: round trips grow by much of the least
- * one. */
-static bool has_queue(const struct ath_stripe_state *state)
+/* A queue whose losses hold TCP back is never empty for long. */
+static bool has_queue(const struct ath_line_loss *loss, const struct ath_stripe_state *state)
 {
-    return state->latency_ns - state->least_latency_ns > state->least_latency_ns / 4 + QUEUE_NS;
+    return loss->latency_ns - state->least_latency_ns > state->least_latency_ns / 4 + QUEUE_NS;
 }
 
 bool ath_line_loss_look(struct ath_line_loss *loss, const struct ath_stripe_state *state,
                         double *out_part)
 {
-    const struct ath_line_loss now = { state->segments, state->sent_again, true };
+    const struct ath_line_loss now = { state->segments, state->sent_again, state->latency_ns,
+                                       true };
     const bool is_known = !state->is_lost && !state->is_udp && state->segments >= 0 &&
                           state->sent_again >= 0 && state->latency_ns >= 0;
     const bool goes_on = is_known && loss->has_begun && now.segments >= loss->segments &&
@@ -30,9 +30,12 @@ bool ath_line_loss_look(struct ath_line_loss *loss, const struct ath_stripe_stat
     }
     const int64_t segments = now.segments - loss->segments,
                   again = now.sent_again - loss->sent_again;
+    if (state->latency_ns < loss->latency_ns)
+        loss->latency_ns = state->latency_ns;
     if (segments < SEGMENTS_LEAST)
         return false;
-    *loss = now;
+    const bool is_by_line = again * ONE_IN > segments && !has_queue(loss, state);
     *out_part = (double)again / (double)segments;
-    return again * ONE_IN > segments && !has_queue(state);
+    *loss = now;
+    return is_by_line;
 }

@@ -1,8 +1,8 @@
 /*
  * Judges whether the line of a TCP connection loses segments, by the kernel's figures of copies
  * that were made anyway. Losses of a queue that fills are no sign of that: TCP makes these itself,
- * and gives way. A line loses if of 2,000 segments more than one in 200 was sent again, and the
- * round trips show no queue.
+ * and gives way. A line loses if of 2,000 segments more than one in 200 was sent again, and if a
+ * look meanwhile has found round trips without a queue.
  */
 #pragma once
 #include <stdbool.h>
@@ -12,6 +12,7 @@
 /* A connection, since the last judgement. {} is one that was not looked at. */
 struct ath_line_loss {
     int64_t segments, sent_again;
+    int64_t latency_ns; /* the least one that a look has found */
     bool has_begun;
 };
 
