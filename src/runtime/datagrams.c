@@ -19,6 +19,7 @@
 #include "remote/transport/shm.h"
 #include "remote/udp/carrier.h"
 #include "remote/wire/endpoint.h"
+#include "remote/wire/source.h"
 #include "runtime/clients.h"
 #include "runtime/event_log.h"
 #include "runtime/listener.h"
@@ -33,6 +34,12 @@ static void hand_over(void *context, int fd, const struct ath_peer *peer)
     const struct ath_channel_origin origin = { .peer = *peer, .is_data = datagrams->is_data };
     (void)!ath_shm_send(datagrams->channel_fd, &origin, sizeof origin, fd);
     close(fd);
+}
+
+static bool is_same_source(const struct ath_peer *one, const struct ath_peer *other)
+{
+    return ath_source_is(ath_source_of_address(&one->address),
+                         ath_source_of_address(&other->address));
 }
 
 static int lock_in(const struct ath_listener *listener, struct ath_err *err)
@@ -56,6 +63,7 @@ static int start_carriers(struct ath_datagrams *datagrams,
     const struct ath_carrier_settings settings = { .buffer_bytes = ATH_CARRIER_BUFFER_BYTES,
                                                    .unsent_most = ATH_CARRIER_UNSENT_BYTES,
                                                    .channels_max = ATH_DATAGRAMS_CHANNELS_MAX,
+                                                   .is_same_source = is_same_source,
                                                    .accept = hand_over,
                                                    .context = datagrams };
     int status = 0;

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "patience.h"
 #include "remote/udp/carrier.h"
@@ -26,16 +27,20 @@ static struct ath_peer server_address;
 static int accepted[FDS_MAX];
 static atomic_size_t accepted_count;
 
-static int bound_socket(struct ath_peer *out)
+static int bound_socket_at(uint32_t host, struct ath_peer *out)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(host) };
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     *out = (struct ath_peer){ .length = sizeof out->address };
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&out->address, &out->length), 0);
     return fd;
+}
+
+static int bound_socket(struct ath_peer *out)
+{
+    return bound_socket_at(INADDR_LOOPBACK, out);
 }
 
 static void keep_accepted(void *context, int fd, const struct ath_peer *peer)
@@ -46,21 +51,34 @@ static void keep_accepted(void *context, int fd, const struct ath_peer *peer)
     accepted_count++;
 }
 
-static struct ath_carrier *make_carrier(size_t channels_max, struct ath_peer *out)
+static bool is_same_source(const struct ath_peer *one, const struct ath_peer *other)
+{
+    const struct sockaddr_in *a = (const struct sockaddr_in *)&one->address,
+                             *b = (const struct sockaddr_in *)&other->address;
+    return a->sin_addr.s_addr == b->sin_addr.s_addr;
+}
+
+static struct ath_carrier *make_carrier_on(int fd, size_t channels_max)
 {
     const struct ath_carrier_settings settings = { .buffer_bytes = MIB,
                                                    .channels_max = channels_max,
+                                                   .is_same_source = is_same_source,
                                                    .accept = keep_accepted };
     struct ath_carrier *carrier = NULL;
-    ck_assert_int_eq(ath_carrier_make(bound_socket(out), &settings, &carrier), 0);
+    ck_assert_int_eq(ath_carrier_make(fd, &settings, &carrier), 0);
     return carrier;
+}
+
+static struct ath_carrier *make_carrier(size_t channels_max, struct ath_peer *out)
+{
+    return make_carrier_on(bound_socket(out), channels_max);
 }
 
 static void setup(void)
 {
     struct ath_peer own;
     accepted_count = 0;
-    server = make_carrier(CHANNELS, &server_address);
+    server = make_carrier(2 * CHANNELS, &server_address);
     client = make_carrier(0, &own);
 }
 
@@ -169,13 +187,28 @@ TEST(carries_several_channels_at_once)
     }
 }
 
+static void expect_full(void)
+{
+    int fd;
+    ck_assert_int_eq(ath_carrier_open(client, &server_address, patience(), &fd), -ECONNREFUSED);
+}
+
 TEST(refuses_more_channels_than_it_takes)
 {
-    int fds[CHANNELS], fd;
+    struct ath_peer own;
+    int fds[2 * CHANNELS];
     for (size_t i = 0; i < CHANNELS; i++)
         fds[i] = open_channel(&server_address);
-    ck_assert_int_eq(ath_carrier_open(client, &server_address, patience(), &fd), -ECONNREFUSED);
-    for (size_t i = 0; i < CHANNELS; i++)
+    expect_full(); /* one source has half of them */
+    ath_carrier_release(client);
+    client = make_carrier_on(bound_socket_at(INADDR_LOOPBACK + 1, &own), 0);
+    for (size_t i = CHANNELS; i < ATH_COUNT(fds); i++)
+        fds[i] = open_channel(&server_address);
+    expect_full();
+    ath_carrier_free(client);
+    client = make_carrier_on(bound_socket_at(INADDR_LOOPBACK + 2, &own), 0);
+    expect_full();
+    for (size_t i = 0; i < ATH_COUNT(fds); i++)
         close(fds[i]);
 }
 
@@ -194,6 +227,21 @@ TEST(tells_the_peer_that_a_program_has_gone)
     ck_assert(ends_soon(fd));                      /* an orderly end of the stream */
     while (send(fd, "bytes", 5, MSG_NOSIGNAL) > 0) /* no program reads them */
         continue;
+    close(fd);
+}
+
+/* The peer's channel is alive, and ends nothing. */
+TEST(ends_a_channel_whose_program_has_gone)
+{
+    uint64_t begin_ms = ath_now_ms();
+    int fd = open_channel(&server_address);
+    close(accepted[0]);
+    accepted[0] = -1;
+    while (ath_carrier_counters(server).channels && ath_now_ms() < begin_ms + PATIENCE_MS)
+        usleep(10000);
+    ck_assert_uint_eq(ath_carrier_counters(server).channels, 0);
+    ck_assert_uint_ge(ath_now_ms() - begin_ms, 9000); /* it might still take bytes */
+    ck_assert(ends_soon(fd));
     close(fd);
 }
 

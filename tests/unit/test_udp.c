@@ -403,14 +403,15 @@ TEST(notices_a_dead_peer_while_idle)
 
 TEST(waits_for_a_program_that_does_not_read)
 {
+    enum { ROOM = 64 * 1024 }; /* it has taken nothing yet */
     world_add(&world, 20 * MIB, 0, (struct ath_flow_settings){ 0 });
     world.paths[1].lost = 10000; /* acknowledgements, and so news of room */
     world.ends[1].reads_nothing = true;
     world_run(&world, 20 * WORLD_SECOND);
     ck_assert_int_eq(ath_flow_failure(world.ends[0].flow), 0);
-    ck_assert_uint_eq(ath_flow_ready(world.ends[1].flow, (struct iovec[2]){ 0 }), 4 * MIB);
+    ck_assert_uint_eq(ath_flow_ready(world.ends[1].flow, (struct iovec[2]){ 0 }), ROOM);
     uint64_t sent = ath_flow_counters(world.ends[0].flow).sent;
-    ck_assert_uint_le(sent, 4 * MIB / 1000 + 20 * 10); /* it does not ask all the time */
+    ck_assert_uint_le(sent, ROOM / 1000 + 20 * 10); /* it does not ask all the time */
     world.ends[1].reads_nothing = false;
     world_run(&world, 30 * WORLD_SECOND);
     expect_right();
@@ -479,6 +480,28 @@ static struct ath_flow *flow_with(size_t buffer_bytes)
 {
     world_add(&world, 0, 0, (struct ath_flow_settings){ .buffer_bytes = buffer_bytes });
     return world.ends[0].flow;
+}
+
+/* A peer that has proven nothing cannot fill the whole buffer while no program takes bytes. */
+TEST(the_room_grows_with_what_the_program_takes)
+{
+    enum { FIRST = 64 * 1024, PIECE = 1024, BUFFER_BYTES = 1 << 20 };
+    static const uint8_t zeros[PIECE];
+    struct ath_flow *flow = flow_with(BUFFER_BYTES);
+    struct ath_datagram answer, datagram = {
+        .kind = ATH_DATAGRAM_DATA, .offset = FIRST - PIECE + 1, .payload = zeros, .length = PIECE
+    };
+    ath_flow_receive(flow, &datagram, 0);
+    ck_assert_uint_eq(ath_flow_counters(flow).refused, 1);
+    uint64_t limit = 0;
+    for (datagram.offset = 0; datagram.offset < FIRST; datagram.offset += PIECE, datagram.number++)
+        ath_flow_receive(flow, &datagram, 0);
+    ck_assert_uint_eq(ath_flow_counters(flow).refused, 1);
+    ck_assert_uint_eq(ath_flow_counters(flow).received, FIRST / PIECE);
+    ath_flow_taken(flow, FIRST);
+    while (ath_flow_next(flow, &answer, 0))
+        limit = answer.limit;
+    ck_assert_uint_eq(limit, FIRST + 2 * FIRST);
 }
 
 TEST(refuses_what_no_peer_sends)

@@ -88,11 +88,9 @@ static int64_t when_of(const struct ath_carrier *carrier, const struct carrier_c
         return channel->again_ns;
     case CHANNEL_OVER:
         return INT64_MAX;
-    case CHANNEL_LINGERS:
-        when = ath_flow_when(channel->flow, carrier->now_ns);
-        return when < channel->until_ns ? when : channel->until_ns;
     default:
-        return ath_flow_when(channel->flow, carrier->now_ns);
+        when = ath_flow_when(channel->flow, carrier->now_ns);
+        return channel->until_ns && channel->until_ns < when ? channel->until_ns : when;
     }
 }
 

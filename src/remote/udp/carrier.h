@@ -3,8 +3,10 @@
  * has a connected unix socket for each channel and uses it as a TCP connection.
  *
  * A channel begins with a datagram of its client and a cookie of the server, so that a server keeps
- * nothing for an address that does not receive. Channels have random numbers. Datagrams of other
- * addresses, with unknown numbers or wrong sums, and copies are counted and ignored.
+ * nothing for an address that does not receive. When the program has closed its socket, the peer
+ * has ten seconds to take what is left and to end the channel. Channels have random numbers.
+ * Datagrams of other addresses, with unknown numbers or wrong sums, and copies are counted and
+ * ignored.
  *
  * A carrier does not encrypt and proves no peer: a session's join and its TLS run through the
  * socket, as on TCP.
@@ -23,7 +25,9 @@ struct ath_carrier_settings {
     size_t unsent_most;  /* bytes of each channel that wait to be sent for the first time; 0: all
                           * that have room */
     uint64_t fixed_rate; /* bytes a second of each channel; 0: fair to TCP */
-    size_t channels_max; /* that peers may open; 0: none */
+    size_t channels_max; /* that peers may open, and one source half of them; 0: none */
+    /* Returns whether two peers count as one source; NULL: they never do. */
+    bool (*is_same_source)(const struct ath_peer *one, const struct ath_peer *other);
     /* The carrier's thread calls this for a channel that a peer has opened. fd belongs to the
      * callee. */
     void (*accept)(void *context, int fd, const struct ath_peer *peer);

@@ -50,12 +50,25 @@ static void send_at_once(struct ath_carrier *carrier, const struct ath_peer *to,
     ath_outgoing_send(&carrier->outgoing, carrier->fd); /* the payload is on a stack */
 }
 
+/* Returns whether a source has room for one more channel: it leaves half to others. */
+static bool has_room(const struct ath_carrier *carrier, const struct ath_peer *peer)
+{
+    const struct ath_carrier_settings *settings = &carrier->settings;
+    size_t count = 0;
+    if (carrier->channel_count >= settings->channels_max)
+        return false;
+    for (const struct carrier_channel *one = carrier->channels; one && settings->is_same_source;
+         one = one->next)
+        count += settings->is_same_source(&one->peer, peer);
+    return count < (settings->channels_max + 1) / 2;
+}
+
 static void accept_channel(struct ath_carrier *carrier, const struct ath_peer *peer,
                            const struct ath_datagram *datagram)
 {
     struct carrier_channel *channel = NULL;
     int fd;
-    if (carrier->channel_count < carrier->settings.channels_max)
+    if (has_room(carrier, peer))
         channel = ath_carrier_make_channel(carrier, datagram->channel, peer, &fd);
     if (!channel) {
         send_at_once(

@@ -34,7 +34,7 @@ struct carrier_channel {
     bool wants_write;                   /* the program's socket is full */
     bool is_awaited;                    /* ath_carrier_open() looks at it */
     int64_t again_ns, pause_ns;         /* while it opens: the next attempt */
-    int64_t until_ns;                   /* while it lingers */
+    int64_t until_ns; /* while it lingers, or its program is gone: the end; 0: none */
     uint8_t open_payload[CARRIER_OPEN_BYTES];
     struct ath_udp_row *row; /* NULL: the table is full */
     uint64_t damaged;

@@ -4,9 +4,12 @@
 #include "remote/udp/carrier_state.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 static const int64_t linger_ns = 1000000000;
+/* As long as a flow waits for a silent peer. */
+static const int64_t gone_ns = INT64_C(10000000000);
 
 /* Both parts, or the first if the second is empty. */
 static size_t part_count(const struct iovec parts[2])
@@ -58,6 +61,13 @@ static bool give_to_program(struct carrier_channel *channel)
     return true;
 }
 
+/* Returns whether the program has closed its socket, and not only ended what it sends. */
+static bool is_program_gone(const struct carrier_channel *channel)
+{
+    struct pollfd one = { .fd = channel->pipe };
+    return channel->is_input_over && poll(&one, 1, 0) > 0 && one.revents & (POLLHUP | POLLERR);
+}
+
 /* ---- one round of a channel ---- */
 
 static void send_flow(struct ath_carrier *carrier, struct carrier_channel *channel)
@@ -88,6 +98,8 @@ static void work_open(struct ath_carrier *carrier, struct carrier_channel *chann
         ath_carrier_drop_channel(carrier, channel);
         return;
     }
+    if (!channel->until_ns && is_program_gone(channel))
+        channel->until_ns = carrier->now_ns + gone_ns;
     send_flow(carrier, channel);
     write_row(channel);
     int failure = ath_flow_failure(channel->flow);
@@ -97,8 +109,12 @@ static void work_open(struct ath_carrier *carrier, struct carrier_channel *chann
              ath_flow_is_delivered(channel->flow)) {
         channel->state = CHANNEL_LINGERS;
         channel->until_ns = carrier->now_ns + linger_ns;
-    } else if (channel->state == CHANNEL_LINGERS && carrier->now_ns >= channel->until_ns)
-        ath_carrier_end_channel(carrier, channel, 0);
+    } else if (channel->until_ns && carrier->now_ns >= channel->until_ns) {
+        if (channel->state == CHANNEL_LINGERS)
+            ath_carrier_end_channel(carrier, channel, 0);
+        else
+            ath_carrier_drop_channel(carrier, channel);
+    }
 }
 
 static void work_channel(struct ath_carrier *carrier, struct carrier_channel *channel)

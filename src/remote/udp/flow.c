@@ -17,11 +17,11 @@ struct ath_flow *ath_flow_make(const struct ath_flow_settings *settings, int64_t
     ath_path_mtu_begin(&flow->path, settings->most_bytes);
     ath_congestion_begin(&flow->congestion, flow->path.size, settings->fixed_rate, now_ns);
     flow->sender.bytes = (uint8_t *)(flow + 1);
-    flow->sender.limit = settings->buffer_bytes;
+    flow->sender.limit = ath_flow_first_room(settings);
     flow->sender.reordering = FLOW_REORDERING_FIRST;
     flow->sender.lost_at_ns = INT64_MAX;
     flow->receiver.bytes = flow->sender.bytes + settings->buffer_bytes;
-    flow->receiver.limit = settings->buffer_bytes;
+    flow->receiver.limit = ath_flow_first_room(settings);
     flow->receiver.end = UINT64_MAX;
     return flow;
 }

@@ -153,15 +153,25 @@ void ath_flow_receive(struct ath_flow *flow, const struct ath_datagram *datagram
 
 /* ---- acknowledgements ---- */
 
+/* A peer that has proven nothing yet may not fill the buffer: the room grows with what the program
+ * takes, as fast as a sender that begins slowly may use it. */
+static uint64_t room_of(const struct ath_flow *flow)
+{
+    const uint64_t most = flow->settings.buffer_bytes, taken = flow->receiver.taken;
+    return taken < most - ath_flow_first_room(&flow->settings)
+               ? ath_flow_first_room(&flow->settings) + taken
+               : most;
+}
+
 uint64_t ath_flow_limit(const struct ath_flow *flow)
 {
-    return flow->receiver.taken + flow->settings.buffer_bytes;
+    return flow->receiver.taken + room_of(flow);
 }
 
 /* The peer learns of new room early enough to go on. */
 static bool owes_limit(const struct ath_flow *flow)
 {
-    return ath_flow_limit(flow) - flow->receiver.limit >= flow->settings.buffer_bytes / 4;
+    return ath_flow_limit(flow) - flow->receiver.limit >= room_of(flow) / 4;
 }
 
 bool ath_flow_owes_ack(const struct ath_flow *flow, int64_t now_ns)

@@ -9,6 +9,7 @@ enum {
     FLOW_SENT_MAX = ATH_NUMBERS_KEPT / 2, /* datagrams that the sender waits for */
     FLOW_SPANS_MAX = 256,                 /* pieces of the stream behind a gap */
     FLOW_REORDERING_FIRST = 3,            /* later datagrams (RFC 9002, 6.1.1) */
+    FLOW_ROOM_FIRST = 64 * 1024,          /* bytes that the receiver takes at first */
 };
 
 #define FLOW_IDLE_NS INT64_C(4000000000)     /* after so long without bytes the peer is asked */
@@ -124,6 +125,12 @@ static inline size_t ath_flow_place(const struct ath_flow *flow, uint64_t offset
 static inline size_t ath_flow_lesser(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/* The room at the begin, the same at both ends. */
+static inline size_t ath_flow_first_room(const struct ath_flow_settings *settings)
+{
+    return ath_flow_lesser(settings->buffer_bytes, FLOW_ROOM_FIRST);
 }
 
 /* Finds a range of a ring: up to the end of its memory, and from the beginning.
