@@ -4,8 +4,12 @@
 #include "cuda/server/call_rooms.h"
 
 #include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
 
+#include "base/alloc.h"
 #include "cuda/server/call_answer.h"
+#include "cuda/server/call_head.h"
 
 enum {
     /* One part of a copy (cuda/client/copy.c) and the rest of its message. */
@@ -13,19 +17,41 @@ enum {
     /* The parts of a copy that are received, wait (AHEAD_BYTES in call_threads.c), and are read by
      * the GPU. */
     ROOMS = 8,
+    /* A message up to its data. A client's kernel can write a registered room, so the message
+     * itself is read from memory that the GPU does not reach. */
+    SHIELD_BYTES = 4096,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct call_room {
     struct ath_pinned_room room; /* first; without memory: not made yet */
+    /* As large as the room. It has the first bytes of a message whose data lie in the room, or all
+     * of another one; else it is zero and takes no memory. NULL: not made yet. */
+    uint8_t *shield;
+    bool is_filled; /* more than the first bytes of the shield */
     bool is_taken, was_used;
 } rooms[ROOMS];
+
+/* Makes what the room lacks. The caller has the lock. */
+static bool make(struct call_room *one)
+{
+    if (!one->shield) {
+        void *shield = mmap(NULL, CAPACITY, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        one->shield = shield == MAP_FAILED ? NULL : shield;
+    }
+    return one->shield && ath_pinned_room_make(&one->room, CAPACITY);
+}
 
 /* Returns whether the room can be taken. The caller has the lock. */
 static bool is_free(struct call_room *one)
 {
-    return !one->is_taken &&
-           (one->room.memory ? *one->room.is_done : ath_pinned_room_make(&one->room, CAPACITY));
+    return !one->is_taken && (one->room.memory ? *one->room.is_done : make(one));
+}
+
+static bool lies_in(const void *address, const uint8_t *memory)
+{
+    return (uintptr_t)address - (uintptr_t)memory < CAPACITY;
 }
 
 struct ath_pinned_room *ath_call_room_take(size_t bytes)
@@ -45,10 +71,15 @@ struct ath_pinned_room *ath_call_room_take(size_t bytes)
 
 void ath_call_room_put(struct ath_pinned_room *room)
 {
+    struct call_room *one = (struct call_room *)room;
     if (!room)
         return;
+    if (one->is_filled) {
+        madvise(one->shield, CAPACITY, MADV_DONTNEED);
+        one->is_filled = false;
+    }
     pthread_mutex_lock(&lock);
-    ((struct call_room *)room)->is_taken = false;
+    one->is_taken = false;
     pthread_mutex_unlock(&lock);
 }
 
@@ -57,10 +88,47 @@ struct ath_pinned_room *ath_call_room_of(const void *address)
     struct ath_pinned_room *found = NULL;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < ROOMS && !found; i++)
-        if (rooms[i].is_taken && (uintptr_t)address - (uintptr_t)rooms[i].room.memory < CAPACITY)
+        if (rooms[i].is_taken &&
+            (lies_in(address, rooms[i].room.memory) || lies_in(address, rooms[i].shield)))
             found = &rooms[i].room;
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+const void *ath_call_room_data(const struct ath_pinned_room *room, const void *address)
+{
+    const struct call_room *one = (const struct call_room *)room;
+    return lies_in(address, one->shield) ? room->memory + ((const uint8_t *)address - one->shield)
+                                         : address;
+}
+
+/* Returns whether a call's data are taken from the room by ath_copy_source_take(). */
+static bool brings_source(const struct ath_frame *call)
+{
+    static const int methods[] = { ATH_CUDA_METHOD_cuMemcpyHtoDAsync_v2,
+                                   ATH_CUDA_METHOD_cuMemcpyHtoAAsync_v2,
+                                   ATH_CUDA_METHOD_athHostCopy };
+    struct ath_call_head head;
+    bool brings = false;
+    if (ath_call_head_read(call, &head))
+        for (size_t i = 0; i < ATH_COUNT(methods); i++)
+            brings = brings || head.method == methods[i];
+    return brings;
+}
+
+void ath_call_room_shield(struct ath_frame *frame)
+{
+    struct call_room *one =
+        frame->capacity == CAPACITY ? (struct call_room *)ath_call_room_of(frame->bytes) : NULL;
+    if (!one || !one->room.is_registered || frame->length < SHIELD_BYTES)
+        return;
+    memcpy(one->shield, frame->bytes, SHIELD_BYTES);
+    frame->bytes = one->shield;
+    if (brings_source(frame))
+        return;
+    one->is_filled = true;
+    memcpy(one->shield + SHIELD_BYTES, one->room.memory + SHIELD_BYTES,
+           frame->length - SHIELD_BYTES);
 }
 
 void ath_call_room_leave(const void *address, const struct ath_cuda_served *served, CUstream stream)

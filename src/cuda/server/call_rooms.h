@@ -17,8 +17,19 @@ struct ath_pinned_room *ath_call_room_take(size_t bytes);
 /* Returns a room. NULL is allowed. */
 void ath_call_room_put(struct ath_pinned_room *room);
 
-/* The taken room that an address lies in; NULL if there is none. */
+/* The taken room that an address lies in, or the room of the shield that it lies in; NULL if there
+ * is none. */
 struct ath_pinned_room *ath_call_room_of(const void *address);
+
+/*
+ * Has a message that was read into a room be read where no kernel of the client can write: a
+ * message must not change between its check and its use. Called before the first look at it. The
+ * data that a copy takes stay in the room; other calls are copied as a whole.
+ */
+void ath_call_room_shield(struct ath_frame *frame);
+
+/* Returns the address in the room of data that lie in it or in its shield. */
+const void *ath_call_room_data(const struct ath_pinned_room *room, const void *address);
 
 /* Registers a taken room with the driver, except for the room's first use, which is not worth the
  * time, and while a stream captures, which registering could break. Returns whether the room is

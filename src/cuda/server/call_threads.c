@@ -292,6 +292,8 @@ static void read_call(struct turns *turns, struct ath_call_thread *thread,
         ath_call_room_lay(&thread->frame, length);
         status = ath_stream_read_rest(calls->stream, length, &thread->frame);
     }
+    if (!status)
+        ath_call_room_shield(&thread->frame);
     if (!status && !ath_call_head_read(&thread->frame, out))
         status = -EBADMSG;
     if (status)

@@ -58,9 +58,11 @@ static struct ath_copy_kept *copy_kept(struct ath_wire_bytes data)
 struct ath_copy_source ath_copy_source_take(struct ath_cuda_served *served,
                                             struct ath_wire_bytes data, bool is_waited)
 {
-    struct ath_copy_source source = { .bytes = data.data };
     struct ath_pinned_room *room = ath_call_room_of(data.data);
     bool is_pinned = room && ath_call_room_pin(room, served);
+    if (room)
+        data.data = ath_call_room_data(room, data.data);
+    struct ath_copy_source source = { .bytes = data.data };
     if (is_waited)
         return source;
     if (is_pinned) {

@@ -5,6 +5,8 @@
 
 #include <sys/mman.h>
 
+#include "base/host_budget.h"
+
 enum { FLAG_BYTES = 64 }; /* behind the data, in a line of their own */
 
 static size_t whole_bytes(const struct ath_pinned_room *room)
@@ -15,10 +17,14 @@ static size_t whole_bytes(const struct ath_pinned_room *room)
 bool ath_pinned_room_make(struct ath_pinned_room *room, size_t capacity)
 {
     *room = (struct ath_pinned_room){ .capacity = capacity };
+    if (!ath_host_take(ATH_HOST_BYTES, whole_bytes(room)))
+        return false;
     void *memory =
         mmap(NULL, whole_bytes(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
+        ath_host_give(ATH_HOST_BYTES, whole_bytes(room));
         return false;
+    }
     room->memory = memory;
     room->is_done = (_Atomic uint32_t *)(void *)(room->memory + capacity);
     *room->is_done = true;
@@ -62,4 +68,5 @@ void ath_pinned_room_end(struct ath_pinned_room *room, const struct ath_cuda_dri
     if (room->is_registered && driver->cuMemHostUnregister)
         driver->cuMemHostUnregister(room->memory);
     munmap(room->memory, whole_bytes(room));
+    ath_host_give(ATH_HOST_BYTES, whole_bytes(room));
 }

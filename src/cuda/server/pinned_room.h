@@ -19,7 +19,8 @@ struct ath_pinned_room {
     uint64_t epoch;            /* of the session, when that was done */
 };
 
-/* Makes a room, without the driver. Returns false if there is no memory. */
+/* Makes a room, without the driver. Its memory counts for the session's share of the host. Returns
+ * false if there is no memory. */
 bool ath_pinned_room_make(struct ath_pinned_room *room, size_t capacity);
 
 /* Registers a room with the driver, or again after a context has ended. Without it the driver waits
