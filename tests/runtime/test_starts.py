@@ -127,6 +127,16 @@ class Starts(Base):
         with runtime.Server("--sim", env=env) as other, Relay(harness.build(), other.address, DELAY_S) as relay:
             self.check_asks(self.start(address=relay.address))
 
+    def test_a_server_with_another_key_is_asked(self):
+        """It may tell any driver: what it says is not for servers with the first key."""
+        other_key = b"another key, of another group of servers"
+        self.start()
+        with serve(memory="64M", devices="2", key=other_key) as other, Relay(harness.build(), other.address, DELAY_S) as relay:
+            for check in (self.check_asks, self.check_knows):
+                check(self.start(address=relay.address, AITHERION_KEY_FILE=runtime.key_file(other_key)))
+        self.assertEqual(len(self.files()), 2)
+        self.check_knows(self.start())
+
     def test_the_switch_and_a_fast_line_keep_nothing(self):
         self.check_asks(self.start(AITHERION_DISABLE="facts"), at_once=False)
         fast = f"unix:{self.server.socket}"

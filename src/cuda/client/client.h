@@ -92,7 +92,8 @@ struct ath_cuda_link {
     int driver_version; /* as cuDriverGetVersion() returns it; 0: not known. The opener sets it */
     int device_count;   /* 0: not known. The opener sets it */
     const struct ath_stream *stream; /* NULL: not known */
-    /* driverFingerprint of proto/control.capnp; zeros: not known. The opener sets it */
+    /* of driverFingerprint (proto/control.capnp) and of the server's key, so that one server's
+     * answers are not kept for another one; zeros: not known. The opener sets it */
     struct ath_fingerprint_value driver_fingerprint;
 
     /* Set by the client before the first call. Called for unsolicited answers that bring changes of
@@ -111,7 +112,7 @@ void ath_cuda_set_opener(ath_cuda_opener opener);
  * costs the server or the client some time pays if it saves a round trip. */
 bool ath_cuda_is_line_slow(void);
 
-/* driverFingerprint of proto/control.capnp; zeros: not known. */
+/* The driver_fingerprint of the link; zeros: not known. */
 void ath_cuda_driver_fingerprint(struct ath_fingerprint_value *out);
 
 /* Opens the link if there is none yet. Always returns CUDA_ERROR_NOT_INITIALIZED in a child of

@@ -131,6 +131,19 @@ static void say_plan(const struct ath_session *session)
     say_channels(&session->stripes);
 }
 
+/* The server tells the fingerprint, and could tell that of another server's driver. */
+static void note_driver(const struct ath_session *session, struct ath_control_channel channel,
+                        struct ath_cuda_link *link)
+{
+    const struct ath_wire_bytes told = ath_control_channel_driver_fingerprint(channel);
+    struct ath_fingerprint print = ATH_FINGERPRINT_START;
+    if (told.length != sizeof link->driver_fingerprint)
+        return;
+    ath_fingerprint_add(&print, told.data, told.length);
+    ath_fingerprint_add(&print, &session->trace, sizeof session->trace);
+    link->driver_fingerprint = ath_fingerprint_end(&print);
+}
+
 static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
@@ -154,9 +167,7 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
         return status;
     link->driver_version = (int)ath_control_channel_driver_version(channel);
     link->device_count = (int)ath_control_channel_devices(channel);
-    struct ath_wire_bytes print = ath_control_channel_driver_fingerprint(channel);
-    if (print.length == sizeof link->driver_fingerprint)
-        memcpy(&link->driver_fingerprint, print.data, sizeof link->driver_fingerprint);
+    note_driver(&session, channel, link);
     *out_link = link;
     say_which(&session, transport, ath_control_channel_devices(channel), is_encrypted);
     return 0;

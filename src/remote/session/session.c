@@ -390,6 +390,14 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
     return status;
 }
 
+static void note_trace(struct ath_session *session, const struct ath_endpoint *endpoint,
+                       const struct ath_secret *secret, const char *authorities)
+{
+    char address[ATH_ENDPOINT_TEXT];
+    ath_secret_trace(secret, session->tls && authorities ? endpoint->host : NULL,
+                     ath_endpoint_format(endpoint, address), &session->trace);
+}
+
 static int open_once(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
                      struct ath_encryption encryption, const struct ath_session_first *first,
                      uint64_t deadline_ms, struct ath_session *session, struct ath_err *err)
@@ -400,6 +408,7 @@ static int open_once(const struct ath_endpoint *endpoint, const struct ath_secre
                                               .is_unix = endpoint->is_unix };
     if (!status && ath_encrypt_wants(encryption.policy, session->fd, secret != NULL))
         status = begin_tls(session, endpoint, secret, encryption.authorities, deadline_ms, err);
+    note_trace(session, endpoint, secret, encryption.authorities);
     return status ? status : shake_hands(session, secret, first, deadline_ms, err);
 }
 

@@ -4,6 +4,7 @@
  * programs that load the client library. So memory that runs out is an error here.
  */
 #pragma once
+#include "base/fingerprint.h"
 #include "proto/control.h"
 #include "remote/session/paths.h"
 #include "remote/session/stripes.h"
@@ -17,13 +18,14 @@ struct ath_session {
     bool is_tls_wanted;  /* the server refused a plain connection */
     uint64_t id;         /* the server's number of this session */
     int timeout_ms;
-    uint64_t round_trip_ns;          /* the shorter one of the two that opened the session */
-    bool must_not_leak;              /* a plain connection must stay on this host */
-    struct ath_path_facts paths;     /* of a program: what decides on its paths */
-    struct ath_stripes stripes;      /* a program's further connections */
-    struct ath_ticket ticket;        /* for proving them */
-    struct ath_wire_builder builder; /* of the next question */
-    struct ath_frame frame;          /* of the last answer */
+    uint64_t round_trip_ns;             /* the shorter one of the two that opened the session */
+    bool must_not_leak;                 /* a plain connection must stay on this host */
+    struct ath_path_facts paths;        /* of a program: what decides on its paths */
+    struct ath_stripes stripes;         /* a program's further connections */
+    struct ath_ticket ticket;           /* for proving them */
+    struct ath_fingerprint_value trace; /* of the server, for what is kept of it on disk */
+    struct ath_wire_builder builder;    /* of the next question */
+    struct ath_frame frame;             /* of the last answer */
 };
 
 /*

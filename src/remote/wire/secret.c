@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/fingerprint.h"
 #include "base/i18n.h"
 
 enum { PATH_BYTES = 4096 };
@@ -209,6 +210,24 @@ void ath_secret_tls_key(const struct ath_secret *secret, struct ath_tls_key *out
     snprintf(out->identity, sizeof out->identity, "%s",
              *secret->name ? secret->name : ATH_KEY_NAME_DEFAULT);
     derive_tls_key(secret->bytes, secret->length, "aitherion tls 1", 0, out->bytes);
+}
+
+void ath_secret_trace(const struct ath_secret *secret, const char *certified, const char *address,
+                      struct ath_fingerprint_value *out)
+{
+    static const char label[] = "aitherion trace 1";
+    const char *name = certified ? certified : secret ? "" : address;
+    struct hmac_sha256_ctx hmac;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    if (secret)
+        hmac_sha256_set_key(&hmac, secret->length, secret->bytes);
+    else
+        hmac_sha256_set_key(&hmac, sizeof label, (const uint8_t *)label);
+    hmac_sha256_update(&hmac, sizeof label, (const uint8_t *)label);
+    hmac_sha256_update(&hmac, strlen(name) + 1, (const uint8_t *)name);
+    hmac_sha256_digest(&hmac, sizeof digest, digest);
+    memcpy(out, digest, sizeof *out);
+    explicit_bzero(&hmac, sizeof hmac);
 }
 
 void ath_ticket_make(const struct ath_secret *secret, const struct ath_frame *hello,

@@ -81,6 +81,16 @@ int ath_binding_find(struct ath_tls *tls, struct ath_binding *out);
 void ath_secret_tls_key(const struct ath_secret *secret, struct ath_tls_key *out);
 
 /*
+ * A name for what a client keeps on disk of the servers with this secret: what one of them said
+ * must not reach sessions with servers that have another one. certified: the name in the server's
+ * certificate, which the client has checked, or NULL. The secret cannot be found from it except by
+ * guessing. Without a secret the name is of the address.
+ */
+struct ath_fingerprint_value;
+void ath_secret_trace(const struct ath_secret *secret, const char *certified, const char *address,
+                      struct ath_fingerprint_value *out);
+
+/*
  * The secret by which further connections of a session prove themselves. hello and challenge are
  * the session's, and so is binding (NULL: the connection is plain). If secret has no bytes and
  * binding is NULL, the nonces in these frames, which no other client has seen, are the only
