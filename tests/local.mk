@@ -10,6 +10,7 @@ UNIT_TESTS = \
 	tests/unit/test_arbiter \
 	tests/unit/test_answer_cache \
 	tests/unit/test_byte_mask \
+	tests/unit/test_call_rooms \
 	tests/unit/test_call_threads \
 	tests/unit/test_card \
 	tests/unit/test_carrier \
@@ -60,6 +61,7 @@ UNIT_TESTS = \
 	tests/unit/test_memory_limit \
 	tests/unit/test_session_words \
 	tests/unit/test_time_claim \
+	tests/unit/test_net_limit \
 	tests/unit/test_netlink \
 	tests/unit/test_netns \
 	tests/unit/test_metrics \
@@ -128,6 +130,7 @@ tests_unit_test_process_facts_SOURCES = tests/unit/test_process_facts.c tests/un
 tests_unit_test_health_SOURCES = tests/unit/test_health.c tests/unit/documents.h
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/turns_world.h
 tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c tests/unit/tree.h
+tests_unit_test_net_limit_SOURCES = tests/unit/test_net_limit.c tests/unit/patience.h
 tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/patience.h
 tests_unit_test_udp_SOURCES = tests/unit/test_udp.c tests/unit/udp_world.h
 tests_unit_test_top_SOURCES = tests/unit/test_top.c tests/unit/tree.h
@@ -157,7 +160,7 @@ tests_unit_test_instance_SOURCES = tests/unit/test_instance.c src/cuda/client/in
 tests_unit_test_local_driver_SOURCES = tests/unit/test_local_driver.c src/cuda/local/driver.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 tests_unit_test_stream_pool_SOURCES = tests/unit/test_stream_pool.c src/cuda/client/stream_pool.c
-$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_copy_source_OBJECTS) $(tests_unit_test_instance_OBJECTS) $(tests_unit_test_listen_address_OBJECTS) $(tests_unit_test_local_driver_OBJECTS) $(tests_unit_test_memory_room_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
+$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_rooms_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_copy_source_OBJECTS) $(tests_unit_test_instance_OBJECTS) $(tests_unit_test_listen_address_OBJECTS) $(tests_unit_test_local_driver_OBJECTS) $(tests_unit_test_memory_room_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
 	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_session_contexts_OBJECTS) $(tests_unit_test_stream_pool_OBJECTS) $(tests_unit_test_trial_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp

@@ -95,7 +95,7 @@ static int64_t rounded(int64_t value)
     int64_t unit = 1;
     while (value / unit >= 100)
         unit *= 10;
-    return (value + unit / 2) / unit * unit;
+    return value > INT64_MAX - unit ? value : (value + unit / 2) / unit * unit;
 }
 
 /* The same for a bandwidth, whose bits count. */

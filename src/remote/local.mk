@@ -69,6 +69,7 @@ libaitherion_a_SOURCES += \
 # For the server, and for the command line tool.
 libaitherion_a_SOURCES += \
 	src/remote/net_test/lanes.c src/remote/net_test/lanes.h \
+	src/remote/net_test/limit.c src/remote/net_test/limit.h \
 	src/remote/net_test/net_test.c src/remote/net_test/net_test.h \
 	src/remote/net_test/talk.c src/remote/net_test/talk.h \
 	src/remote/session/figures.c src/remote/session/figures.h \

@@ -92,6 +92,32 @@ class Old:
                 one.shutdown(socket.SHUT_RDWR)
 
 
+class Liar(Old):
+    """A relay that changes what the server says of the bytes that have come."""
+
+    def __init__(self, server, **lies):
+        super().__init__(server)
+        self.lies, self.told = lies, 0
+
+    def ask(self, client, server):
+        Old.copy(client, server)
+
+    def copy(self, source, target):  # from the server to the client
+        with contextlib.suppress(OSError):
+            while piece := source.recv(1 << 18):
+                is_frame = 8 <= len(piece) < 200 and piece[:8] == struct.pack("<II", 0, len(piece) // 8 - 1)
+                target.sendall(self.changed(piece) if is_frame else piece)
+            target.shutdown(socket.SHUT_RDWR)
+
+    def changed(self, frame):
+        message = decode(frame)
+        if not int(message.get("netTestDone", {}).get("timeNs", 0)):
+            return frame
+        message["netTestDone"].update(self.lies)
+        self.told += 1
+        return encode(message)
+
+
 class Measuring(Base):
     def check_speed(self, speed):
         self.assertGreater(speed["bytes"], 0)
@@ -353,6 +379,23 @@ class Refusing(Base):
             self.assertEqual(error["message"], f"the server '{old.address}' knows no tests of the network: its version is older than this one")
             self.assertEqual(error["hint"], "install the same version of aitherion on both machines")
             self.check_well(server)
+
+    @needs_capnp
+    def test_a_server_that_lies(self):
+        """It cannot have got more bytes than were sent, or for a longer time than passed."""
+        for lies in ({"bytes": str(1 << 63)}, {"timeNs": str(1 << 62)}):
+            with self.subTest(lies), serve() as server, Liar(server, **lies) as liar:
+                error = refused(self, liar.address, *QUICK)
+                self.assertEqual((liar.told, error["code"]), (1, "peer-failed"))
+                self.assertIn("broke while it was measured: Bad message", error["message"])
+
+    @needs_capnp
+    def test_a_server_that_lies_about_its_speed(self):
+        """The next measurement does not get as many bytes as would then be right."""
+        with serve() as server, Liar(server, timeNs="1") as liar:
+            value = measured(self, liar.address, *QUICK)
+            self.assertGreater(liar.told, 1)
+            self.assertGreater(value["paths"][0]["to_server"]["bytes_per_s"], 1e12)
 
     def test_amounts(self):
         for words, said in ((("--time", "0"), "'0' is not a time in seconds from 0.1 to 3600"), (("--time", "nan"), "'nan' is not a time"),

@@ -222,6 +222,19 @@ TEST(figures_of_links_have_two_digits)
     ck_assert_int_eq(node("a1")->up.latency_ns, 26000);
 }
 
+/* A file may have any. */
+TEST(the_largest_figures_stay_numbers)
+{
+    make_tree();
+    add_pair("a1", "a2", 1, 1, 1);
+    pairs.items[0].to_bytes_per_s = pairs.items[0].from_bytes_per_s = INT64_MAX / 8;
+    pairs.items[0].round_trip_ns = INT64_MAX;
+    ck_assert_uint_eq(ath_cluster_apply_pairs(&cluster, &pairs), 0);
+    const struct ath_cluster_link *up = &cluster.nodes[ath_cluster_find_node(&cluster, "a1")].up;
+    ck_assert_int_ge(up->bytes_per_s, INT64_MAX / 10);
+    ck_assert_int_ge(up->latency_ns, INT64_MAX / 5);
+}
+
 TEST(pairs_of_other_nodes_are_counted)
 {
     make_tree();

@@ -143,10 +143,13 @@ struct figures {
     int64_t to_bytes_per_s, from_bytes_per_s, round_trip_ns;
 };
 
-/* Returns ATH_UNKNOWN for a speed that was not measured. */
+/* Returns ATH_UNKNOWN for a speed that was not measured. The other node may have said any. */
 static int64_t speed_of(const struct ath_net_speed *speed)
 {
-    return speed->is_known ? (int64_t)(speed->bytes_per_s + 0.5) : ATH_UNKNOWN;
+    static const double most = 1e18;
+    if (!speed->is_known)
+        return ATH_UNKNOWN;
+    return (int64_t)(speed->bytes_per_s < most ? speed->bytes_per_s + 0.5 : most);
 }
 
 /* Large copies of programs go by all connections together, if there are others beside that of the

@@ -12,10 +12,15 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "remote/net_test/lanes.h"
+#include "remote/net_test/limit.h"
 #include "remote/net_test/talk.h"
 #include "remote/session/program_channel.h"
 
-enum { LANES_MAX = 1 + ATH_STRIPES_MAX };
+enum {
+    LANES_MAX = 1 + ATH_STRIPES_MAX,
+    ANSWER_MS = 120 * 1000, /* what the sockets hold may be on its way when an answer is awaited */
+    MOVE_LEAST_MS = 60 * 1000, /* for a round, and ten times what all rounds are to take */
+};
 
 /* A path that is measured, or all together (lanes 0). */
 struct measured {
@@ -29,6 +34,7 @@ struct work {
     struct ath_net_test *test;
     struct ath_stripes *stripes;
     struct ath_net_talk talk;
+    struct ath_net_limit limit;
     struct ath_lane lanes[LANES_MAX]; /* by the numbers of the connections */
     unsigned int lanes_of[ATH_NET_PATHS_MAX];
     size_t step, steps;
@@ -36,6 +42,7 @@ struct work {
 
 static void work_free(struct work *work)
 {
+    ath_net_limit_end(&work->limit);
     if (work->talk.stream)
         work->talk.stream->ops->close(work->talk.stream);
     ath_net_talk_free(&work->talk);
@@ -96,7 +103,9 @@ static int open_stream(struct work *work, struct ath_session *session, struct at
         work->lanes[1 + i].socket = session->stripes.sockets[i];
         ath_tcp_tune(session->stripes.sockets[i].fd);
     }
-    return 0;
+    status = ath_net_limit_begin(&work->limit, work->lanes, 1 + session->stripes.count);
+    return status ? ath_err_system(err, status, "%s", _("cannot begin to speak with the server"))
+                  : 0;
 }
 
 /* ---- the paths ---- */
@@ -145,6 +154,7 @@ static void find_paths(struct work *work)
 static int await_done(struct work *work, struct ath_control_net_test_done *out)
 {
     struct ath_control_message message;
+    ath_net_limit_set(&work->limit, ANSWER_MS);
     int status = ath_net_talk_await(&work->talk, ATH_CONTROL_MESSAGE_NET_TEST_DONE, &message);
     if (!status)
         *out = ath_control_message_net_test_done(message);
@@ -230,16 +240,29 @@ static int move(struct work *work, const struct measured *measured, bool is_sent
     struct ath_stream *stream = work->talk.stream;
     struct ath_lane lanes[LANES_MAX];
     choose_lanes(work, measured, lanes);
+    ath_net_limit_set(&work->limit,
+                      work->plan->bytes ? 0 : MOVE_LEAST_MS + 10 * work->plan->time_ms);
     return !measured->lanes ? is_sent ? ath_lane_send_frames(stream, bytes)
                                       : ath_lane_receive_frames(stream, bytes, out)
            : is_sent ? ath_lanes_send(lanes, measured->count, bytes)
                             : ath_lanes_receive(lanes, measured->count, bytes, out);
 }
 
+/* Takes the server's figures of bytes that this side has sent in a time. The server may say
+ * anything: it cannot have got more, or for a longer time. The clocks may differ a little. */
+static int take_rate(struct ath_control_net_test_done done, uint64_t sent, uint64_t took_ns,
+                     struct ath_lane_rate *out)
+{
+    *out = (struct ath_lane_rate){ ath_control_net_test_done_bytes(done),
+                                   ath_control_net_test_done_time_ns(done) };
+    return out->bytes > sent || out->time_ns > took_ns + took_ns / 8 ? -EBADMSG : 0;
+}
+
 /* bytes: on each lane, or of all large frames. */
 static int move_once(struct work *work, const struct measured *measured, bool is_sent,
                      uint64_t bytes, struct ath_lane_rate *out)
 {
+    const uint64_t begin_ns = ath_now_ns();
     struct ath_control_net_test_done done;
     int status = ask(
         work, is_sent ? ATH_CONTROL_NET_TEST_KIND_TO_SERVER : ATH_CONTROL_NET_TEST_KIND_FROM_SERVER,
@@ -249,8 +272,8 @@ static int move_once(struct work *work, const struct measured *measured, bool is
     if (!status)
         status = await_done(work, &done);
     if (!status && is_sent)
-        *out = (struct ath_lane_rate){ ath_control_net_test_done_bytes(done),
-                                       ath_control_net_test_done_time_ns(done) };
+        status = take_rate(done, measured->lanes ? bytes * measured->count : bytes,
+                           ath_now_ns() - begin_ns, out);
     return status;
 }
 
@@ -302,17 +325,23 @@ static uint64_t first_bytes(const struct work *work, const struct measured *meas
     enum { FIRST = 64 * 1024 };
     const uint64_t least = 2 * (uint64_t)ATH_STRIPED_BYTES;
     const struct ath_net_test *test = work->test;
-    double speed = 0;
+    double speed = 0, moved = 0;
     if (work->plan->bytes)
         return measured->lanes ? (work->plan->bytes + measured->count - 1) / measured->count
                                : work->plan->bytes;
     if (measured->lanes)
         return FIRST;
-    for (size_t i = 1; i < test->count; i++)
-        speed +=
-            is_sent ? test->paths[i].to_server.bytes_per_s : test->paths[i].from_server.bytes_per_s;
-    const uint64_t wanted = (uint64_t)(speed * (double)work->plan->time_ms / 1000);
-    return wanted > least ? wanted : least;
+    for (size_t i = 1; i < test->count; i++) {
+        const struct ath_net_speed *one =
+            is_sent ? &test->paths[i].to_server : &test->paths[i].from_server;
+        speed += one->bytes_per_s;
+        moved += (double)one->bytes;
+    }
+    /* The server may tell any speed. In the longest round of each path about half of the bytes or
+     * more went that it has time for. */
+    const double wanted = speed * (double)work->plan->time_ms / 1000, most = 2 * moved;
+    const uint64_t bytes = (uint64_t)(wanted < most ? wanted : most);
+    return bytes > least ? bytes : least;
 }
 
 static int measure_speed(struct work *work, const struct measured *measured, bool is_sent,
@@ -345,9 +374,10 @@ static void say_step(struct work *work, const struct ath_net_path *path)
         work->plan->step(work->plan->context, &step);
 }
 
-static int report(const struct work *work, const struct ath_net_path *path, int status,
+static int report(struct work *work, const struct ath_net_path *path, int status,
                   struct ath_err *err)
 {
+    status = ath_net_limit_judge(&work->limit, status);
     const char *reason = strerror(status == -ENODATA ? ECONNRESET : -status);
     if (path)
         ath_err_set(err, status, ATH_E_PEER_FAILED,
@@ -387,6 +417,8 @@ static int measure_all(struct work *work, const struct ath_stripes_owner *owner,
         status = await_done(work, &done);
     if (status)
         return report(work, NULL, status, err);
+    ath_net_limit_set(&work->limit, 0);
+    work->limit.count = 1; /* the connections are the stream's from here on */
     status = ath_program_channel_spread(work->talk.stream, work->stripes, owner, err);
     if (status)
         return status;
