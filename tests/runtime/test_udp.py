@@ -182,8 +182,8 @@ class Udp(Base):
             self.assertEqual(counts["address"], f"{HERE}:{udp_port(server)}")
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
                 stranger.sendto(bytes(100), (HERE, udp_port(server)))
-                before = int(counts["damaged"])
-                self.assertTrue(harness.wait_until(lambda: have_come() and int(found[0][0]["damaged"]) > before), found)
+                before = int(counts["foreign"])
+                self.assertTrue(harness.wait_until(lambda: have_come() and int(found[0][0]["foreign"]) > before), found)
             helper = harness.udp_helper_of(server.process.pid)
             os.kill(helper, 9)
             self.assertTrue(server.wait_for_log("event=udp-ended"))
