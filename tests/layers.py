@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Checks the layers (docs/architecture.md): a folder includes only the folders below it, and no headers include each other in a circle.
+Each file begins with a comment, which says what it is for.
 
 A header of another folder is included with its path below src (or below the tree, for sim).
 """
@@ -148,6 +149,8 @@ def main():
         if name.endswith(".h"):
             uses[name] = headers_used(text)
         faults = [f"{name}: no layer has this folder; add it to tests/layers.py"] if layer_of(name) is None else list(faults_of(name, text))
+        if not text.startswith("/*"):
+            faults.append(f"{name}: begins with no comment that says what the file is for")
         print("".join(fault + "\n" for fault in faults), end="")
         failed += bool(faults)
         passed += not faults

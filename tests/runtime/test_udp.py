@@ -331,7 +331,7 @@ class Udp(Base):
 
     def test_wrong_ports(self):
         for word in ("-1", "65536", "x", ""):
-            result = runtime.run("serve", "--no-auth", "--sim", "--udp", word)
+            result = runtime.run("serve", "--no-auth", "--sim", "--listen", "127.0.0.1:0", "--udp", word)
             self.assertEqual(result.returncode, 2, word)
             self.assertIn(f"'{word}' is no port", result.stderr)
         with serve("--udp", "0", *PLAIN) as server:

@@ -1,3 +1,5 @@
+/* Decides which paths a session may use, in the order of preference, with the reasons for the
+ * others. */
 #include "config.h"
 
 #include "remote/session/paths.h"
