@@ -1,5 +1,6 @@
 /* An HTTP server for the parts that run in Kubernetes, by libmicrohttpd: a table of pages. Each
- * connection has a thread. */
+ * connection has a thread. Bounded: connections, those of one address, the memory of all bodies
+ * that are received or answered (beyond it: 503 with Retry-After), and the time of a request. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

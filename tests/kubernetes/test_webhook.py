@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""aitherion kubernetes webhook: what pods get, what is refused, TLS, hostile bodies, and a program with the environment of an admitted pod."""
+"""aitherion kubernetes webhook: what pods get, what is refused, TLS, hostile bodies and crowds, and a program with the environment of an admitted pod."""
 import base64
 import copy
 import http.client
 import json
 import os
 import re
+import socket
 import ssl
 import subprocess
 import sys
+import time
 import unittest
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -304,6 +306,99 @@ class Hostile(Base):
         self.assertEqual(self.webhook.ask("GET", "/mutate")[0], 405)
         self.assertEqual(self.webhook.ask("POST", "/"), (404, "the pages here are /mutate, /validate, /metrics, /healthz, /readyz\n"))
         self.assertEqual(self.webhook.ask("POST", "/mutate", b" " * ((8 << 20) + 1))[0], 413)
+
+
+class Crowded(Base):
+    """A pod that reaches the webhook holds connections and bodies, and asks for nothing."""
+
+    MIB = 1 << 20
+
+    def connected(self, address="127.0.0.1"):
+        client = socket.create_connection(("127.0.0.1", self.webhook.port), timeout=harness.PATIENCE_S, source_address=(address, 0))
+        self.addCleanup(client.close)
+        return client
+
+    def holding(self, length):
+        """Begins a request with the largest body, and sends this many bytes of the body."""
+        client = self.connected()
+        client.sendall(b"POST /validate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % (8 * self.MIB) + b" " * length)
+        return client
+
+    def large_review(self):
+        """Returns the status, Retry-After and the body of the answer to a review of 2 MiB."""
+        pod = copy.deepcopy(SEED_003)
+        pod["metadata"]["annotations"] = {"own": "x" * (2 * self.MIB)}
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                  "request": {"uid": "u-1", "operation": "CREATE", "resource": {"resource": "pods"}, "object": pod}}
+        connection = http.client.HTTPConnection("127.0.0.1", self.webhook.port, timeout=harness.PATIENCE_S)
+        connection.request("POST", "/validate", body=json.dumps(review))
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, answer.headers["Retry-After"], text
+
+    def test_bodies_that_fill_the_memory(self):
+        self.assertEqual(self.large_review()[:2], (200, None))
+        clients = [self.holding(5 * self.MIB) for _ in range(12)]
+        self.assertTrue(harness.wait_until(lambda: self.large_review() == (503, "1", "other bodies fill the memory: ask again\n")))
+        # Pods as they are have room.
+        self.assertIn("initContainers", self.webhook.mutated(SEED_003)["spec"])
+        # A refused body is read to its end, and the connection is as good as before.
+        late = http.client.HTTPConnection("127.0.0.1", self.webhook.port, timeout=harness.PATIENCE_S)
+        self.addCleanup(late.close)
+        for path, body, status in (("/validate", b" " * (4 * self.MIB), 503), ("/validate", b"{}", 400)):
+            late.request("POST", path, body=body)
+            answer = late.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, status)
+        for client in clients:
+            client.close()
+        self.assertTrue(harness.wait_until(lambda: self.large_review()[:2] == (200, None)))
+        # Eight bodies of the largest size have room at the same time: the closed ones count no more.
+        clients = [self.holding(5 * self.MIB) for _ in range(7)]
+        self.assertEqual(self.large_review()[:2], (200, None))
+        self.assertEqual(self.webhook.ask("POST", "/validate", b" " * (8 * self.MIB))[0], 400)
+
+    def test_connections_of_one_address(self):
+        clients = [self.connected() for _ in range(160)]
+        with self.assertRaises((ConnectionError, http.client.HTTPException)):
+            self.webhook.ask("GET", "/healthz")
+        other = self.connected("127.0.0.2")
+        other.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+        self.assertIn(b"200 OK", other.recv(4096))
+        for client in clients:
+            client.close()
+
+        def is_answered():
+            try:
+                return self.webhook.ask("GET", "/healthz") == (200, "ok\n")
+            except (ConnectionError, http.client.HTTPException):
+                return False
+        self.assertTrue(harness.wait_until(is_answered))
+
+    def test_requests_that_do_not_end(self):
+        silent, slow = self.holding(5), self.holding(5)
+        begin_s = time.monotonic()
+
+        def is_closed(client):
+            client.settimeout(1)
+            try:
+                return client.recv(4096) == b""
+            except TimeoutError:
+                return False
+            except ConnectionError:
+                return True
+
+        def has_ended():
+            try:
+                slow.send(b" ")
+            except ConnectionError:
+                return True
+            return is_closed(slow)
+        self.assertTrue(harness.wait_until(has_ended))
+        self.assertGreater(time.monotonic() - begin_s, 25)
+        self.assertTrue(harness.wait_until(lambda: is_closed(silent)))
+        self.assertIn("initContainers", self.webhook.mutated(SEED_003)["spec"])
 
 
 class Access(unittest.TestCase):
