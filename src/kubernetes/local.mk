@@ -24,6 +24,7 @@ libadmin_a_SOURCES += \
 	src/kubernetes/quota.c src/kubernetes/quota.h \
 	src/kubernetes/report.c src/kubernetes/report.h \
 	src/kubernetes/review.c src/kubernetes/review.h \
+	src/kubernetes/review_json.c src/kubernetes/review_json.h \
 	src/kubernetes/scheduler.c src/kubernetes/scheduler.h \
 	src/kubernetes/server.c src/kubernetes/server.h \
 	src/kubernetes/shape.c src/kubernetes/shape.h \

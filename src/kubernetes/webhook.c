@@ -3,14 +3,16 @@
 
 #include "kubernetes/webhook.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "kubernetes/review_json.h"
 
-enum { OK = 200, BAD_REQUEST = 400 };
+enum { OK = 200, BAD_REQUEST = 400, UNAVAILABLE = 503 };
 
 static const char *const words[ATH_KUBE_HOOKS] = { "mutate", "validate" };
 
@@ -95,11 +97,15 @@ static unsigned int answer(struct ath_kube_webhook *webhook, enum ath_kube_hook 
                            const char *body, size_t length, struct ath_text *out)
 {
     uint64_t begin_ns = ath_now_ns();
-    json_auto_t *json = json_loadb(body, length, JSON_ALLOW_NUL, NULL);
+    ATH_AUTO(ath_kube_json) json = { 0 };
     struct ath_kube_review review;
     struct ath_err err = { 0 };
 
-    if (ath_kube_review_read(json, &review, &err)) {
+    if (ath_kube_json_read(body, length, &json) == -EAGAIN) {
+        ath_text_add(out, "other reviews fill the memory: ask again\n");
+        return UNAVAILABLE;
+    }
+    if (ath_kube_review_read(json.value, &review, &err)) {
         count(&webhook->bad_requests);
         ath_text_add(out, "%s\n", err.message);
         return BAD_REQUEST;

@@ -359,6 +359,18 @@ class Crowded(Base):
         self.assertEqual(self.large_review()[:2], (200, None))
         self.assertEqual(self.webhook.ask("POST", "/validate", b" " * (8 * self.MIB))[0], 400)
 
+    def test_json_that_fills_the_memory(self):
+        for part in (b"{},", b"[],"):
+            body = b"[" + part * (8 * self.MIB // 3 - 2) + b"1]"
+            self.assertEqual(self.webhook.ask("POST", "/validate", body), (503, "other reviews fill the memory: ask again\n"))
+        # The memory of reviews is counted until their answer, no longer.
+        for _ in range(40):
+            self.assertEqual(self.large_review()[:2], (200, None))
+        deep = copy.deepcopy(SEED_003)
+        deep["metadata"]["labels"] = {f"label-{i}": f"value-{i}" for i in range(100000)}
+        for _ in range(20):
+            self.assertIn("initContainers", self.webhook.mutated(deep)["spec"])
+
     def test_connections_of_one_address(self):
         clients = [self.connected() for _ in range(160)]
         with self.assertRaises((ConnectionError, http.client.HTTPException)):

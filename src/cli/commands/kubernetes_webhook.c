@@ -9,6 +9,7 @@
 #include "base/i18n.h"
 #include "cli/commands/commands.h"
 #include "cli/kubernetes.h"
+#include "kubernetes/review_json.h"
 #include "kubernetes/webhook.h"
 
 static const char usual_address[] = "127.0.0.1:9443";
@@ -42,6 +43,7 @@ static int start(const struct options *options, struct ath_metrics_web *web, int
         .secret = options->secret ? options->secret : "aitherion-key",
     };
     webhook.guard = (struct ath_kube_guard){ .binder = options->binder, .agent = options->agent };
+    ath_kube_json_limit();
     int status = ath_cli_kubernetes_listen(&listening, web, out_listener, err);
     return status ? status : ath_kube_http_start(*out_listener, web, &service, err);
 }
