@@ -262,6 +262,7 @@ tests_fuzz_fuzz_netlink_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath
 tests_fuzz_fuzz_nvml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_root_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=_exit -Wl,--wrap=ath_driver_library_open \
+	-Wl,--wrap=ath_program_session_begin_watch -Wl,--wrap=ath_net_talk_await \
 	-Wl,--wrap=ath_kernel_output_catch -Wl,--wrap=ath_secret_check
 tests_fuzz_fuzz_several_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_several_load -Wl,--wrap=ath_several_count
 tests_fuzz_fuzz_shm_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

@@ -1,10 +1,11 @@
 /*
  * Fuzzes the client of control sessions: an input is what a server sends, from its challenge on.
- * The client opens a session, asks all questions that the command line tool asks, and must show no
- * text that could harm a terminal.
+ * The client opens a session, asks all questions that the command line tool asks, or tests the
+ * network, and must show no text that could harm a terminal.
  *
- * The first byte of an input says whether this client has a key. The server of the attacker cannot
- * prove the key, so the check of its proof is replaced here (ld --wrap), and so is connecting.
+ * The first byte of an input says whether this client has a key, and what it asks. The server of
+ * the attacker cannot prove the key, so the check of its proof is replaced here (ld --wrap), and so
+ * is connecting.
  */
 #include "config.h"
 
@@ -15,13 +16,14 @@
 
 #include "base/clean.h"
 #include "base/text.h"
+#include "remote/net_test/net_test.h"
 #include "remote/session/figures.h"
 #include "remote/session/health.h"
 #include "remote/session/sessions.h"
 
 #include "fuzz.h"
 
-enum { HAS_KEY = 1, TIMEOUT_MS = 100, QUESTIONS_MAX = 16 };
+enum { HAS_KEY = 1, IS_NET_TEST = 128, TIMEOUT_MS = 100, QUESTIONS_MAX = 16, TEST_BYTES = 4096 };
 
 int __wrap_ath_endpoint_connect(const struct ath_endpoint *endpoint, uint64_t deadline_ms,
                                 int *out_fd, struct ath_err *err);
@@ -135,31 +137,63 @@ static int limit_server(struct ath_session *session, struct ath_err *err)
     return ath_session_limit_server(session, 0.5, err);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static int ask_all(struct ath_session *session, size_t first, struct ath_err *err)
 {
     static int (*const questions[])(struct ath_session *,
                                     struct ath_err *) = { ask_health, ask_sessions, end_one,
                                                           limit_one,  limit_server, ask_figures };
+    int status = 0;
+    for (size_t i = 0; !status && i < QUESTIONS_MAX; i++) {
+        status = questions[(i + first) % (sizeof questions / sizeof *questions)](session, err);
+        if (status == -ENOTSUP || status == -ENOENT || status == -EREMOTEIO)
+            status = 0; /* the server's own refusal, and the session goes on */
+    }
+    return status;
+}
+
+static void check_speed(const struct ath_net_speed *speed)
+{
+    insist(speed->bytes <= TEST_BYTES && (speed->is_known || !speed->time_ns),
+           "a server tells no more bytes than were sent");
+}
+
+/* The bytes of the test fit in the socket, which the server of the attacker does not read. */
+static int test_network(struct ath_session *session, struct ath_err *err)
+{
+    const struct ath_net_plan plan = { .bytes = TEST_BYTES };
+    struct ath_net_test test;
+    int status = ath_net_test_run(session, "fuzz", &plan, &test, err);
+    check_text(test.why_tcp);
+    for (size_t i = 0; i < test.count; i++) {
+        check_text(test.paths[i].from);
+        check_text(test.paths[i].to);
+        check_speed(&test.paths[i].to_server);
+        check_speed(&test.paths[i].from_server);
+    }
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     static uint8_t key[] = "fedcba9876543210";
     const struct ath_secret secret = { .bytes = key, .length = sizeof key - 1 };
     static const struct ath_endpoint endpoint = { .is_unix = true, .host = "fuzz" };
     struct fuzz_input input = { data, data + size };
     struct ath_session session = { .fd = -1 };
+    struct ath_session_first first;
     struct ath_err err = { 0 };
     uint64_t bits = fuzz_take(&input, 1);
     setlocale(LC_ALL, "C.UTF-8"); /* texts stay as they are, except harmful characters */
+    ath_net_test_first(false, &first);
     sent = input;
     server_fd = -1;
     int status = ath_session_open(&endpoint, bits & HAS_KEY ? &secret : NULL,
-                                  (struct ath_encryption){ ATH_ENCRYPT_AUTO, NULL }, NULL,
-                                  TIMEOUT_MS, &session, &err);
+                                  (struct ath_encryption){ ATH_ENCRYPT_AUTO, NULL },
+                                  bits & IS_NET_TEST ? &first : NULL, TIMEOUT_MS, &session, &err);
     bool is_open = !status;
-    for (size_t i = 0; !status && i < QUESTIONS_MAX; i++) {
-        size_t which = (i + (size_t)(bits >> 1)) % (sizeof questions / sizeof *questions);
-        status = questions[which](&session, &err);
-        if (status == -ENOTSUP || status == -ENOENT || status == -EREMOTEIO)
-            status = 0; /* the server's own refusal, and the session goes on */
-    }
+    if (is_open)
+        status = bits & IS_NET_TEST ? test_network(&session, &err)
+                                    : ask_all(&session, (size_t)(bits >> 1), &err);
     insist(!status || err.code != ATH_E_NONE, "an error has a code");
     check_text(err.message);
     if (is_open)

@@ -1,7 +1,7 @@
 /*
  * Fuzzes a session's process from the first byte of its client on: the handshake, with and without
- * TLS and keys, the questions of a control session, a program's request with its environment, and
- * the requests for metrics.
+ * TLS and keys, the questions of a control session, a program's request with its environment, the
+ * tests of the network, and the requests for metrics.
  *
  * The first byte of an input chooses the server and the connection, the second the client's rights.
  * The third is the length of what another session, which an attacker has taken over, wrote into its
@@ -9,24 +9,28 @@
  *
  * These functions of the program are replaced here (ld --wrap): _exit(), because a program's
  * session ends with its process; the loading of the driver, where the session ends, and the
- * catching of its output; and the check of the client's proof, so that this client may have the
- * key.
+ * catching of its output; the check of the client's proof, so that this client may have the key;
+ * the thread that watches a session, which would outlive it here; and the waiting for a test of the
+ * network, to free what the process would end with.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "remote/net_test/talk.h"
 #include "remote/tls/tls.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
 #include "runtime/metrics.h"
+#include "runtime/program_session_state.h"
 #include "runtime/session.h"
 #include "watch/http.h"
 
@@ -49,6 +53,12 @@ bool __real_ath_secret_check(const struct ath_secret *secret, enum ath_side side
                              const struct ath_transcript *transcript, const uint8_t *proof,
                              size_t length);
 
+void __wrap_ath_program_session_begin_watch(struct ath_program_session *program);
+int __wrap_ath_net_talk_await(struct ath_net_talk *talk, enum ath_control_message_which wanted,
+                              struct ath_control_message *out);
+int __real_ath_net_talk_await(struct ath_net_talk *talk, enum ath_control_message_which wanted,
+                              struct ath_control_message *out);
+
 /* Memory that a session holds ends with its process, which does not end here. */
 int __lsan_is_turned_off(void)
 {
@@ -57,9 +67,13 @@ int __lsan_is_turned_off(void)
 
 static jmp_buf end_of_process;
 static bool knows_key;
+static struct ath_net_talk *talked; /* on the stack of the session; NULL: it has no tests */
 
 void __wrap__exit(int status)
 {
+    if (talked)
+        ath_net_talk_free(talked);
+    talked = NULL;
     longjmp(end_of_process, status + 1);
 }
 
@@ -77,6 +91,18 @@ bool __wrap_ath_secret_check(const struct ath_secret *secret, enum ath_side side
 {
     bool is_right = __real_ath_secret_check(secret, side, transcript, proof, length);
     return is_right || (knows_key && length == ATH_PROOF_BYTES);
+}
+
+void __wrap_ath_program_session_begin_watch(struct ath_program_session *program)
+{
+    (void)program;
+}
+
+int __wrap_ath_net_talk_await(struct ath_net_talk *talk, enum ath_control_message_which wanted,
+                              struct ath_control_message *out)
+{
+    talked = talk;
+    return __real_ath_net_talk_await(talk, wanted, out);
 }
 
 /* This process needs its output itself. */
@@ -196,10 +222,24 @@ static void connect_client(bool is_tcp, struct fuzz_input sent, int out[2])
     shutdown(out[1], SHUT_WR);
 }
 
+/* Reads what the server sends, and closes the connection after a megabyte: a server that writes to
+ * a client which does not read waits for it. */
+static void *read_some(void *argument)
+{
+    const int client = *(const int *)argument;
+    char bytes[4096];
+    size_t got = 0;
+    for (ssize_t count; got < 1 << 20 && (count = recv(client, bytes, sizeof bytes, 0)) > 0;)
+        got += (size_t)count;
+    close(client);
+    return NULL;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = { data, data + size };
     int ends[2];
+    pthread_t reader;
     if (!server.board) {
         make_server();
         insist(!ath_metrics_http_load(NULL, NULL), "there is libmicrohttpd");
@@ -210,13 +250,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ath_session_board_entry *own =
         ath_session_board_add(server.board, OWN_SLOT, 8, "10.0.0.8:6");
     connect_client(bits & IS_TCP, input, ends);
+    insist(!pthread_create(&reader, NULL, read_some, &ends[1]), "there are threads");
     if (!setjmp(end_of_process)) {
         if (bits & IS_METRICS)
             ath_metrics_serve(ends[0], &server, NULL);
         else
             ath_session_serve(ends[0], &server, own);
     }
-    close(ends[1]);
+    shutdown(ends[0], SHUT_RDWR);
+    pthread_join(reader, NULL);
     close(ends[0]);
     ath_session_board_remove(server.board, OWN_SLOT);
     ath_session_board_remove(server.board, OTHER_SLOT);

@@ -38,6 +38,12 @@ def session_seeds():
         has_key = bool(bits & (key | folder))
         yield bytes([bits, 1, 0]) + hello("control", has_key) + proof + questions
         yield bytes([bits, 1, 0]) + hello("cuda", has_key) + proof + channel
+    test = runtime.encode({"openChannel": {"transport": "tcp", "program": "aitherion net test", "isNetTest": True}})
+    for which, (kind, connections, count, given) in enumerate((("echo", 1, 3, 3 * 64), ("toServer", 1, 0, 64), ("fromServer", 1, 0, 0),
+                                                               ("toServer", 0, 0, 64), ("fromServer", 0, 0, 0), ("toServer", 2, 0, 0))):
+        look, moved = (runtime.encode({"netTest": {"kind": word, "connections": connections, "bytes": "64", "count": number}})
+                       for word, number in (("look", 0), (kind, count)))
+        yield bytes([0 if which % 2 else tcp, 1, 0]) + hello("cuda", False) + proof + test + look + moved + b"\7" * given + look
     yield bytes([0, 1, 255]) + bytes(random.Random(1).randbytes(255 * 8)) + hello("control", False) + proof + questions
     yield bytes([metrics, 0, 40]) + b"\1" * 320 + b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
     yield bytes([metrics, 0, 0]) + b"POST / HTTP/1.0\n\n"
@@ -74,7 +80,27 @@ def answer_seeds():
         for first, answers in ((0, (health, sessions, done, done, done, figures)), (1, (sessions, failure, done)), (2, (done, failure)),
                                (5, (figures, health))):
             yield bytes([has_key | first << 1]) + opening(has_key) + b"".join(runtime.encode(answer) for answer in answers)
+        for answers in net_test_answers():
+            yield bytes([has_key | 128]) + opening(has_key) + answers
         yield bytes([has_key]) + runtime.encode({"refusal": {"reason": "busy", "message": "too many\n"}})
+
+
+def echoed(count):
+    """The bytes of an echo (fill() in src/remote/net_test/lanes.c)."""
+    state = 1
+    for _ in range(count):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield state >> 56
+
+
+def net_test_answers():
+    """The server's side of a test of one path, as fuzz_answers.c plans it: 4096 bytes in each direction."""
+    def done(**members):
+        return runtime.encode({"netTestDone": members})
+    look = done() + done(sentAgain="2")
+    for is_net_test, rate in ((True, {"bytes": "3584", "timeNs": "1"}), (True, {"bytes": "4097", "timeNs": "1"}), (False, {})):
+        yield (runtime.encode({"channel": {"transport": "tcp", "isNetTest": is_net_test}}) + done() + bytes(echoed(64)) * 10 + done()
+               + look + done() + done(**rate) + look + look + done() + b"\7" * 4096 + done() + look)
 
 
 # ---- unproven clients and sessions (fuzz_listener.c): steps ----
