@@ -186,8 +186,8 @@ int ath_kube_certificate_make(const char *name, int days, struct ath_kube_certif
 {
     static const char *const names[] = { GNUTLS_FUNCTIONS(ATH_LATE_NAME) NULL };
     ATH_AUTO(identity) authority = { 0 }, server = { 0 };
-    ATH_AUTO(ath_kube_certificate) texts = { 0 };
 
+    *out = (struct ath_kube_certificate){ 0 };
     int status = ath_late_load("libgnutls.so.30", "libgnutls30", names, &gnutls, err);
     if (status)
         return status;
@@ -195,15 +195,13 @@ int ath_kube_certificate_make(const char *name, int days, struct ath_kube_certif
     if (result >= 0)
         result = make(name, days, &authority, &server);
     if (result >= 0)
-        result = write_certificate(authority.certificate, &texts.authority);
+        result = write_certificate(authority.certificate, &out->authority);
     if (result >= 0)
-        result = write_certificate(server.certificate, &texts.certificate);
+        result = write_certificate(server.certificate, &out->certificate);
     if (result >= 0)
-        result = write_key(server.key, &texts.key);
+        result = write_key(server.key, &out->key);
     status = check(result, err);
     if (status)
-        return status;
-    *out = texts;
-    texts = (struct ath_kube_certificate){ 0 };
-    return 0;
+        ath_kube_certificate_free(out);
+    return status;
 }
