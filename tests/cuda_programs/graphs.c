@@ -358,16 +358,23 @@ static void by_hand(void)
     ok(cuMemFreeHost(pinned));
 }
 
-static void changed(void)
+/* A graph with one node. */
+static CUgraph graph_of(const CUDA_KERNEL_NODE_PARAMS *params, CUgraphNode *node)
 {
     CUgraph graph;
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphAddKernelNode_v2(node, graph, NULL, 0, params));
+    return graph;
+}
+
+static void changed(void)
+{
     CUgraphNode node;
     float v = 6;
     int n = N;
     CUDA_KERNEL_NODE_PARAMS params;
     fill_params(&params, (void *[]){ &a, &v, &n });
-    ok(cuGraphCreate(&graph, 0));
-    ok(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+    CUgraph graph = graph_of(&params, &node);
     CUgraphExec exec = instantiate(graph);
     v = 7;
     ok(cuGraphExecKernelNodeSetParams_v2(exec, node, &params));
@@ -406,15 +413,13 @@ static void has_sizes(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *given)
 
 static void node_sizes(void)
 {
-    CUgraph graph;
     CUgraphNode node;
     float v = 6;
     int n = N;
     CUDA_KERNEL_NODE_PARAMS params;
     fill_params(&params, (void *[]){ &a, &v, &n });
     number_sizes(&params, 2);
-    ok(cuGraphCreate(&graph, 0));
-    ok(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+    CUgraph graph = graph_of(&params, &node);
     has_sizes(node, &params);
     number_sizes(&params, 3);
     ok(cuGraphKernelNodeSetParams_v2(node, &params));

@@ -233,7 +233,8 @@ TEST(text_is_broken_at_blanks)
     ck_assert_str_eq(brackets, "中文\n（one）\n中文\n（中\n");
 }
 
-/* Each line is filled to the last column, wherever it begins. */
+/* Each line takes the words that end at the last column or before it. The first line may begin at
+ * any column. */
 TEST(lines_are_as_wide_as_they_may_be)
 {
     static const struct {
