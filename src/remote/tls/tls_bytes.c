@@ -40,30 +40,33 @@ static ssize_t receive_rest(struct ath_tls *tls, void *to, size_t length)
     return (ssize_t)length;
 }
 
-/* Returns whether the server's first answer is a frame and no TLS: a refusal in plain words. Sets
- * errno if nothing has come yet. */
-static bool answers_frame(struct ath_tls *tls)
+/* Looks whether the server's first answer is a frame and no TLS: a refusal in plain words. Returns
+ * 1 if it is TLS, 0 at the end of the connection, or -1 with errno: nothing has come yet, or a
+ * frame. */
+static ssize_t look_at_answer(struct ath_tls *tls)
 {
     uint8_t first = ATH_TLS_FIRST_BYTE;
     if (tls->has_answer || tls->is_server)
-        return false;
-    tls->has_answer = recv(tls->fd, &first, 1, MSG_PEEK | tls->pull_flags) == 1;
+        return 1;
+    ssize_t got = note_received(tls, recv(tls->fd, &first, 1, MSG_PEEK | tls->pull_flags));
+    tls->has_answer = got == 1;
     tls->is_frame = tls->has_answer && first == 0;
-    return tls->is_frame;
+    if (!tls->is_frame)
+        return got;
+    errno = EPROTONOSUPPORT;
+    return -1;
 }
 
 ssize_t ath_tls_pull(gnutls_transport_ptr_t context, void *to, size_t length)
 {
     struct ath_tls *tls = context;
     if (tls->begin == tls->end) {
-        if (answers_frame(tls)) {
-            errno = EPROTONOSUPPORT;
-            return -1;
-        }
+        ssize_t got = look_at_answer(tls);
+        if (got <= 0)
+            return got;
         if (length >= DIRECT)
             return receive_rest(tls, to, length);
-        ssize_t got =
-            note_received(tls, recv(tls->fd, tls->ahead, sizeof tls->ahead, tls->pull_flags));
+        got = note_received(tls, recv(tls->fd, tls->ahead, sizeof tls->ahead, tls->pull_flags));
         if (got <= 0)
             return got;
         tls->begin = 0;
