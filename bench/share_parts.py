@@ -36,10 +36,10 @@ class Row:
 
 class Bench:
     """Starts servers and parties. `seconds` is the time of a row, which its rounds divide. `edge_s` before and behind
-    each round all work, and nothing counts."""
+    each round all work, and nothing counts. `load`: what the names of loads() have that shares() measures."""
 
-    def __init__(self, bed, seconds, rounds, transport):
-        self.bed, self.seconds, self.rounds, self.transport = bed, seconds, rounds, transport
+    def __init__(self, bed, seconds, rounds, transport, load=""):
+        self.bed, self.seconds, self.rounds, self.transport, self.load = bed, seconds, rounds, transport, load
         self.edge_s = min(2, seconds / 12)
         self.gpu_file = os.path.join(bed.scratch, "gpu")
         self.variables = {"AITHERION_SIM_GPU": self.gpu_file, "AITHERION_SIM_DEVICES": 1} if bed.is_sim else {}
@@ -134,6 +134,8 @@ def loads():
 def shares(bench, note, left_out):
     with bench.server() as server:
         for name, kinds, lacks in loads():
+            if bench.load not in name:
+                continue
             if lacks:
                 left_out(f"shares, {name}: {lacks}")
                 continue

@@ -16,7 +16,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
-NATIVE, TRANSPORTS = "native", ["shm", "tcp"]
+NATIVE, TRANSPORTS = "native", ["shm", "tcp", "udp"]
+USUAL = ["shm", "tcp"]
 START_S = 90  # of a server: cuInit() of eight GPUs takes its time
 OUTPUT_BYTES = 64 << 10  # kept of one process
 VISIBLE = "CUDA_VISIBLE_DEVICES"  # the caller's choice: of native programs and of servers, whose clients count what is left from 0
@@ -48,8 +49,9 @@ def save(path, value):
 
 
 def concerns(meaning, transport):
-    """Whether an optimisation is about a transport: what is about one alone says so in front, "tcp: ..."."""
-    return all(not meaning.startswith(other + ":") for other in TRANSPORTS if other != transport)
+    """Whether an optimisation is about a transport: what is about one alone says so in front, "tcp: ...". By UDP only data goes, calls
+    go by TCP."""
+    return all(not meaning.startswith(other + ":") for other in USUAL if other != transport.replace("udp", "tcp"))
 
 
 def missing_libraries(program, env):
@@ -295,6 +297,7 @@ class Bed:
         folders = [os.path.join(self.libraries, "several"), self.libraries] if isinstance(server, Servers) else [self.libraries]
         changes = {"AITHERION_SERVER": server.place(mode), "AITHERION_KEY_FILE": self.key, "AITHERION_TRANSPORT": mode,
                    "AITHERION_TEST_LIBRARIES": os.pathsep.join(folders),
+                   **({"AITHERION_ENCRYPT": "on"} if mode == "udp" else {}),  # a loopback has no UDP without
                    **({"AITHERION_DISABLE": self.disabled} if self.disabled else {}), **changes}
         return self.base_environment(folders, **changes)
 
