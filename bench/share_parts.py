@@ -36,7 +36,7 @@ class Row:
 
 class Bench:
     """Starts servers and parties. `seconds` is the time of a row, which its rounds divide. `edge_s` before and behind
-    each round all work, and nothing counts. `load`: what the names of loads() have that shares() measures."""
+    each round all work, and nothing counts. `load`: a part of the names of the rows that shares() measures."""
 
     def __init__(self, bed, seconds, rounds, transport, load=""):
         self.bed, self.seconds, self.rounds, self.transport, self.load = bed, seconds, rounds, transport, load
@@ -134,14 +134,15 @@ def loads():
 def shares(bench, note, left_out):
     with bench.server() as server:
         for name, kinds, lacks in loads():
-            if bench.load not in name:
-                continue
-            if lacks:
+            ratios = {f"{name}, {':'.join(map(str, ratio))}": ratio for ratio in RATIOS}
+            ratios = {title: ratio for title, ratio in ratios.items() if bench.load in title}
+            if lacks and ratios:
                 left_out(f"shares, {name}: {lacks}")
+            if lacks or not ratios:
                 continue
-            groups = [[(kinds[i], {"share": share}) for i, share in enumerate(ratio)] for ratio in RATIOS]
-            for ratio, relative in zip(RATIOS, measured_shares(bench, server, groups)):
-                note(share_rows("shares", f"{name}, {':'.join(map(str, ratio))}", ratio, relative))
+            groups = [[(kinds[i], {"share": share}) for i, share in enumerate(ratio)] for ratio in ratios.values()]
+            for (title, ratio), relative in zip(ratios.items(), measured_shares(bench, server, groups)):
+                note(share_rows("shares", title, ratio, relative))
 
 
 def sessions(bench, note, _):

@@ -20,7 +20,14 @@
 
 #include "cuda/api/cuda_api.h"
 
-enum { LIBRARIES_MAX = 256, N = 256, ALLOCATIONS = 24, SMALL = 1 << 16, SHARED = 64 * 1024 };
+enum {
+    LIBRARIES_MAX = 256,
+    MODULES = 3,
+    N = 256,
+    ALLOCATIONS = 24,
+    SMALL = 1 << 16,
+    SHARED = 64 * 1024
+};
 
 static const char *const kernels[] = { "fill", "saxpy", "vector_add" };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
@@ -177,6 +184,7 @@ static void ask_for_too_much(CUfunction function)
         must(CUDA_ERROR_UNKNOWN, "clusters that are too large");
 }
 
+/* cuBLAS loads the same module for each of its handles. */
 static void use_module(const char *salt, float *sum)
 {
     static char code[4096];
@@ -269,9 +277,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++)
         use_library(libraries[i], &sum);
     ask_for_none(libraries[0]);
-    use_module(salt, &sum);
+    for (int i = 0; i < MODULES; i++)
+        use_module(salt, &sum);
     use_options(salt);
     if (!strcmp(form, "unload")) {
+        CUdeviceptr managed; /* that both sides have memory does not make an unloading wait */
+        MUST(cuMemAllocManaged(&managed, SMALL, CU_MEM_ATTACH_GLOBAL));
         for (int i = 0; i < count; i++)
             MUST(cuLibraryUnload(libraries[i]));
         load_all(count, salt, form);

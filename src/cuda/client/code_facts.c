@@ -22,7 +22,7 @@
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
-enum { DEVICES_MAX = 64 };
+enum { DEVICES_MAX = 64, COPIES_MAX = 64 /* of the same code at once */ };
 
 /* A handle that was promised. It stays when the code is unloaded. */
 struct promise {
@@ -198,26 +198,40 @@ static void find_loaded(struct ath_cuda_promised_code *code, struct ath_fingerpr
         code->has_options ? find_fact(&fact, &code->answer) : ath_cuda_code_facts_has(&fact);
 }
 
+/* Returns a handle for code that the program does not have loaded with this handle yet, and sets
+ * its print; 0: there are COPIES_MAX of this code already. cuBLAS loads the same small module for
+ * each of its handles. */
+static uint64_t promise_copy(struct ath_fingerprint print, struct ath_fingerprint_value *value)
+{
+    uint64_t handle = 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t copy = 0; copy < COPIES_MAX && !handle; copy++) {
+        struct ath_fingerprint of = print;
+        ath_fingerprint_add(&of, &copy, sizeof copy);
+        *value = ath_fingerprint_end(&of);
+        struct promise *promise = promise_of(ath_cuda_promise_from_hash(value->a), *value);
+        if (promise && !promise->is_loaded) {
+            promise->is_loaded = true;
+            handle = ath_cuda_promise_from_hash(value->a);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
 struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
                                                     const struct ath_fingerprint *images,
                                                     bool has_options)
 {
     struct ath_fingerprint print = *images;
+    struct ath_fingerprint_value value;
     struct ath_cuda_promised_code code = { .has_options = has_options };
     if (!machine)
         machine = fingerprint_machine();
     if (!machine)
         return code;
     ath_fingerprint_add(&print, &method, sizeof method);
-    struct ath_fingerprint_value value = ath_fingerprint_end(&print);
-    uint64_t handle = ath_cuda_promise_from_hash(value.a);
-    pthread_mutex_lock(&lock);
-    struct promise *promise = promise_of(handle, value);
-    if (promise && !promise->is_loaded) {
-        promise->is_loaded = true;
-        code.handle = handle;
-    }
-    pthread_mutex_unlock(&lock);
+    code.handle = promise_copy(print, &value);
     if (code.handle)
         find_loaded(&code, value);
     if (code.handle && !code.is_known)

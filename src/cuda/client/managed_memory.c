@@ -325,7 +325,8 @@ CUresult ath_cuda_by_hand_cuLibraryUnload(CUlibrary library)
         ath_cuda_wire_call_init_library_unload(exchange.call),
         ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
     /* libraries like cuDNN unload theirs when the program ends, one after another */
-    bool is_posted = !ath_cuda_has_mirrors() && ath_cuda_promise_holds((uintptr_t)library);
+    bool is_posted =
+        !ath_cuda_host_of_library(library) && ath_cuda_promise_holds((uintptr_t)library);
     status =
         ath_cuda_end(&exchange, is_posted ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange));
     if (!status)
