@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "runtime"))
 
 import cuda  # noqa: E402
 import runtime  # noqa: E402
+from test_udp import UDP, Relay, bad_path  # noqa: E402
 
 MIB = 1 << 20
 WHEEL_UP, WHEEL_DOWN = 64, 65
@@ -232,6 +233,26 @@ class Live(Base):
         key = {"AITHERION_KEY_FILE": runtime.key_file(runtime.KEY)}
         screen = self.top(server, env=key)
         self.assertRegex(screen.wait("25% max high"), r"Session Program +Key +.*Share +Held +Queued")
+
+    def test_damaged_datagrams(self):
+        server = runtime.Server("--sim", "--udp", "0", "--encrypt", "off")
+        self.addCleanup(server.__exit__)
+        key = {"AITHERION_KEY_FILE": runtime.key_file(runtime.KEY)}
+        with Relay(server, bad_path(0, 0.05)) as relay, cuda.Program(relay.address, words=UDP) as program:
+            screen = self.top(server, size=(200, 60), env=key)
+
+            def has_damaged(text):
+                self.assertEqual(program.do(f"fetch 1 {5 * MIB}"), "CUDA_SUCCESS right")
+                return re.search(r" Via +Resent +Damaged +Age", text) and re.match(r"[1-9]\d*$", sessions_of(text)[0][-2])
+            seen = screen.wait(wanted=has_damaged)
+            self.assertEqual(sessions_of(seen)[0][-4], "udp", seen)
+            self.assertNotIn("Damaged", screen.resize(80, 24, lambda text: len(text.split("\n")) < 30))
+
+    def test_no_datagrams(self):
+        server = self.server()
+        self.program(server, 8)
+        screen = self.top(server, size=(200, 60))
+        self.assertNotIn("Damaged", screen.wait("8.0M"))
 
     def test_a_priority_that_the_key_bounds(self):
         rows = os.path.join(harness.scratch(), "top-rows")

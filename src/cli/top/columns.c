@@ -160,6 +160,20 @@ static char *text_resent(const struct ath_top *top, const struct ath_top_session
     return sum < 0 ? ath_xstrdup("-") : ath_xasprintf("%" PRId64, sum);
 }
 
+/* Datagrams that came to the runtime with a wrong sum, by all of these connections that are UDP. */
+static char *text_damaged(const struct ath_top *top, const struct ath_top_session *session)
+{
+    (void)top;
+    const struct ath_runtime_session *facts = session->facts;
+    int64_t sum = ATH_UNKNOWN;
+    for (size_t i = 0; i < facts->channel_count; i++) {
+        int64_t one = facts->channels[i].datagrams_damaged;
+        if (one >= 0)
+            sum = sum < 0 ? one : sum + one;
+    }
+    return sum < 0 ? ath_xstrdup("-") : ath_xasprintf("%" PRId64, sum);
+}
+
 static char *text_age(const struct ath_top *top, const struct ath_top_session *session)
 {
     (void)top;
@@ -234,6 +248,15 @@ static bool has_channels(const struct ath_top *top)
     return false;
 }
 
+static bool has_datagrams(const struct ath_top *top)
+{
+    for (size_t i = 0; i < top->session_count; i++)
+        for (size_t j = 0; j < top->sessions[i].facts->channel_count; j++)
+            if (top->sessions[i].facts->channels[j].datagrams_damaged >= 0)
+                return true;
+    return false;
+}
+
 /* Returns whether a session has a share or a priority, or takes turns because another one has. */
 static bool has_turns(const struct ath_top *top)
 {
@@ -283,6 +306,8 @@ const struct ath_top_column ath_top_columns[] = {
       .text = text_transport, .role = role_quiet },
     { N_("Resent"), NULL, ATH_TOP_SORT_COUNT, 6, 8, 15, .is_wide_only = true,
       .is_shown = has_channels, .text = text_resent, .role = role_quiet },
+    { N_("Damaged"), NULL, ATH_TOP_SORT_COUNT, 7, 8, 14, .is_wide_only = true,
+      .is_shown = has_datagrams, .text = text_damaged, .role = role_quiet },
     { N_("Age"), N_("age of the session"), ATH_TOP_AGE, 4, 6, 45, .text = text_age },
     { .title = NULL },
 };
