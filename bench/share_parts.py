@@ -87,8 +87,15 @@ class Bench:
         return [(self.seconds / self.rounds, bool(i % 2)) for i in range(self.rounds)]
 
 
-def alone(party, seconds):
-    return parties.rate(parties.together([party], seconds)[0])
+def worked(rate, who):
+    """The rate, by which others are divided."""
+    if not rate:
+        raise RuntimeError(f"{who} did no work in a whole round: measure for longer (--seconds), or on a machine that is less busy")
+    return rate
+
+
+def alone(party, seconds, edge_s=0):
+    return worked(parties.rate(parties.together([party], seconds, edge_s=edge_s)[0]), f"{party.kind} alone")
 
 
 def rates_alone(bench, server, wanted):
@@ -96,7 +103,7 @@ def rates_alone(bench, server, wanted):
     found = {}
     for kind, options in dict(wanted).items():
         with bench.party(server, kind, ALONE, **options) as party:
-            found[kind] = parties.rate(parties.together([party], bench.seconds / 4, edge_s=bench.edge_s)[0])
+            found[kind] = alone(party, bench.seconds / 4, bench.edge_s)
     return found
 
 
@@ -116,10 +123,11 @@ def measured_shares(bench, server, groups):
 
 def share_rows(part, name, wanted, relative):
     """The greatest distance of a party's part from the wanted one, and the sum of all."""
-    medians = [statistics.median(column) for column in zip(*([value / sum(one) for value in one] for one in relative))]
+    sums = [worked(sum(one), f"{name}: all programs together") for one in relative]
+    medians = [statistics.median(column) for column in zip(*([value / every for value in one] for one, every in zip(relative, sums)))]
     parts = [100 * wish / sum(wanted) for wish in wanted]
     error = max(abs(100 * got - wish) for got, wish in zip(medians, parts))
-    total = 100 * statistics.median(sum(one) for one in relative)
+    total = 100 * statistics.median(sums)
     details = {"wanted": parts, "got": [100 * one for one in medians], "rounds": relative}
     return [Row(part, name, error, "points", ("at most", 2), **details), Row(part, f"{name}, sum", total, "% of one alone", ("at least", 97))]
 

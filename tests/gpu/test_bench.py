@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -160,6 +161,16 @@ class SharesCommand(unittest.TestCase):
         words = share_figure.shares([error.saved(), total.saved()])
         self.assertIn(">a<", words)
         xml.etree.ElementTree.fromstring(words)
+
+    def test_a_round_without_work_is_an_error_with_words(self):
+        """A machine may be so busy that nothing ends in a short round. One program alone may have nothing, all together may not."""
+        error, _ = share_parts.share_rows("shares", "a", (50, 50), [[1, 0], [1, 0], [1, 0]])
+        self.assertAlmostEqual(error.value, 50)
+        with self.assertRaisesRegex(RuntimeError, "a: all programs together did no work in a whole round: measure for longer"):
+            share_parts.share_rows("shares", "a", (50, 50), [[1, 1], [0, 0], [1, 1]])
+        idle = unittest.mock.Mock(kind="graphs", **{"result.return_value": {"work_us": 0, "seconds": 0.1}})
+        with self.assertRaisesRegex(RuntimeError, "graphs alone did no work"):
+            share_parts.alone(idle, 0.1)
 
     def test_an_unknown_part_is_an_error(self):
         result = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "bench", "shares"), "cheats"], text=True, stderr=subprocess.PIPE,
