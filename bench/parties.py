@@ -4,6 +4,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(HERE)
@@ -66,8 +67,12 @@ def rate(result):
     return result["work_us"] / result["seconds"]
 
 
-def together(parties, seconds, is_reversed=False, edge_s=0):
-    """The results of all, which begin at the same time, in this order or the other one."""
+def together(parties, seconds, is_reversed=False, edge_s=0, look=None):
+    """The results of all, which begin at the same time, in this order or the other one. `look` is called at the beginning and at the end
+    of the time that counts."""
     for party in reversed(parties) if is_reversed else parties:
         party.go(seconds, edge_s)
+    for pause_s in (edge_s, seconds) if look else ():
+        time.sleep(pause_s)
+        look()
     return [party.result() for party in parties]

@@ -1,7 +1,9 @@
 """The measurements of bench/shares: shares of two and three programs, what turns cost, latency beside a training, cheaters."""
 import contextlib
 import os
+import re
 import statistics
+import subprocess
 import time
 
 import bed as beds
@@ -9,11 +11,13 @@ import catalogue
 import parties
 
 RATIOS = [(10, 90), (25, 75), (50, 50), (10, 20, 70)]
-KINDS = {"kernels": "10 ms kernels", "issued": "5 us kernels, issued", "loop": "launch and wait", "graphs": "graphs", parties.TORCH: "PyTorch"}
+KINDS = {"kernels": "10 ms kernels", "issued": "5 us kernels, issued", "loop": "launch and wait", "graphs": "graphs", "steps": "steps with pauses",
+         parties.TORCH: "PyTorch"}
 MIXED = ["kernels", "issued", "loop"]
 CHEATERS = ["streams", "threads", "contexts", "children", "clearing", "graphs", "unwaited", "callbacks", "called", "long", "loop"]
 SESSIONS = 8
 ALONE = 99  # number of a party that is alone
+HELD = re.compile(r'^aitherion_runtime_session_turn_held_seconds_total\{.*\bprocess="(\d+)".*\} (\S+)$', re.M)
 LONGEST_KERNEL_MS = 0.3  # of the training beside which latency is measured
 
 
@@ -107,29 +111,54 @@ def rates_alone(bench, server, wanted):
     return found
 
 
+def held_s(bench, server, group):
+    """The seconds for which each of the parties has had the GPU, by the server's books; it has them of each session by its process."""
+    command = [os.path.join(bench.bed.build, "aitherion"), "metrics", "--server", server.place(bench.transport), "--key", bench.bed.key]
+    page = subprocess.run(command, env=bench.bed.base_environment(), text=True, stdout=subprocess.PIPE, check=True).stdout
+    found = {int(pid): float(value) for pid, value in HELD.findall(page)}
+    return [found.get(party.process.pid, 0) for party in group]
+
+
+def measured_round(bench, server, group, seconds, is_reversed):
+    """(the parties' throughputs, their parts of the time for which one of them had the GPU)"""
+    books = []
+    results = parties.together(group, seconds, is_reversed, bench.edge_s, lambda: books.append(held_s(bench, server, group)))
+    held = [after - before for before, after in zip(*books)]
+    return [parties.rate(result) for result in results], [one / (sum(held) or 1) for one in held]
+
+
 def measured_shares(bench, server, groups):
-    """For each of groups (lists of parties): the throughputs of its parties by round, relative to alone, which is measured before and
-    after all groups. A program that rests between the rounds would be owed time, so no party waits while another one is measured alone."""
+    """For each of groups (lists of parties): the throughputs of its parties by round, relative to alone, and their parts of the GPU's time.
+    Alone is measured before and after all groups: a program that rests between the rounds would be owed time, so no party waits while
+    another one is measured alone."""
     everyone = [one for wanted in groups for one in wanted]
     before, found = rates_alone(bench, server, everyone), []
     for wanted in groups:
         with bench.parties(server, wanted) as group:
-            found.append([[parties.rate(result) for result in parties.together(group, seconds, is_reversed, bench.edge_s)]
-                          for seconds, is_reversed in bench.slices()])
+            found.append([measured_round(bench, server, group, seconds, is_reversed) for seconds, is_reversed in bench.slices()])
     after = rates_alone(bench, server, everyone)
-    return [[[2 * rate / (before[kind] + after[kind]) for rate, (kind, _) in zip(rates, wanted)] for rates in rounds]
-            for rounds, wanted in zip(found, groups)]
+    return [([[2 * rate / (before[kind] + after[kind]) for rate, (kind, _) in zip(rates, wanted)] for rates, _ in rounds],
+             [held for _, held in rounds]) for rounds, wanted in zip(found, groups)]
 
 
-def share_rows(part, name, wanted, relative):
+def medians(rounds):
+    return [statistics.median(column) for column in zip(*rounds)]
+
+
+def distance(got, wanted):
+    return max(abs(one - other) for one, other in zip(got, wanted))
+
+
+def share_rows(part, name, wanted, measured):
     """The greatest distance of a party's part from the wanted one, and the sum of all."""
+    relative, held = measured
     sums = [worked(sum(one), f"{name}: all programs together") for one in relative]
-    medians = [statistics.median(column) for column in zip(*([value / every for value in one] for one, every in zip(relative, sums)))]
+    got = [100 * part for part in medians([[value / every for value in one] for one, every in zip(relative, sums)])]
+    by_books = [100 * part for part in medians(held)]
     parts = [100 * wish / sum(wanted) for wish in wanted]
-    error = max(abs(100 * got - wish) for got, wish in zip(medians, parts))
-    total = 100 * statistics.median(sums)
-    details = {"wanted": parts, "got": [100 * one for one in medians], "rounds": relative}
-    return [Row(part, name, error, "points", ("at most", 2), **details), Row(part, f"{name}, sum", total, "% of one alone", ("at least", 97))]
+    return [Row(part, name, distance(got, parts), "points", ("at most", 2), wanted=parts, got=got, held=by_books, rounds=relative),
+            Row(part, f"{name}, by the server's books", distance(by_books, parts), "points"),
+            Row(part, f"{name}, sum", 100 * statistics.median(sums), "% of one alone", ("at least", 97))]
 
 
 def loads():
@@ -149,8 +178,8 @@ def shares(bench, note, left_out):
             if lacks or not ratios:
                 continue
             groups = [[(kinds[i], {"share": share}) for i, share in enumerate(ratio)] for ratio in ratios.values()]
-            for (title, ratio), relative in zip(ratios.items(), measured_shares(bench, server, groups)):
-                note(share_rows("shares", title, ratio, relative))
+            for (title, ratio), measured in zip(ratios.items(), measured_shares(bench, server, groups)):
+                note(share_rows("shares", title, ratio, measured))
 
 
 def sessions(bench, note, _):
