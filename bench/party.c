@@ -100,7 +100,7 @@ static void issue_kernels(struct lane *lane)
         occupy(lane, lane->stream);
 }
 
-/* Of ten kernels one takes most of the time, as a convolution among small kernels does. */
+/* One kernel of ten takes most of the time, as a convolution among small kernels does. */
 static void issue_uneven(struct lane *lane)
 {
     enum { OF = 10, SMALL_PERCENT = 40 };

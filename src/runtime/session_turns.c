@@ -335,7 +335,7 @@ static uint32_t word_of(const struct ath_turns_state *state, const struct ath_tu
     return state->number << ATH_TURN_NUMBER_SHIFT | flag_of(state->is_given, ATH_TURN_GIVEN) |
            flag_of(state->is_wanted_back, ATH_TURN_BACK) |
            flag_of(state->has_others, ATH_TURN_OTHERS) |
-           flag_of(state->has_higher, ATH_TURN_SHORT) |
+           flag_of(state->has_higher, ATH_TURN_SHORT) | flag_of(state->is_owed, ATH_TURN_OWED) |
            flag_of(state->is_waited_for || is_capped, ATH_TURN_WAITED);
 }
 

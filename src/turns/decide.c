@@ -18,6 +18,8 @@ enum {
     LOOK_US = 100,              /* least time to the next look at lags */
     PAUSE_US = 100000,          /* a party that has used its GPUs since then pauses */
     MUCH_US = 5 * ATH_TURNS_US, /* is owed to a party that gets less than its share */
+    /* As much that a pause in which others had their turns would forget some of it. */
+    MOST_US = ATH_TURNS_LENT_US / 5 * 4,
 };
 
 /* Parties on one GPU, apart by is_free: those with is_free do not exclude each other. */
@@ -165,6 +167,24 @@ static bool is_owed(struct round *round, const struct ath_turns_party *party)
     return true;
 }
 
+/* Returns whether all that wait for a holder's GPUs have had so much more than it that its pauses
+ * are no longer for them. Notes when that changes. */
+static bool holds_owed(struct round *round, const struct ath_turns_party *holder)
+{
+    const struct ath_turns_party *first = NULL;
+    for (size_t i = 0; holder->holds && !first && i < round->order_count; i++)
+        if (round->order[i]->wants && ath_turns_conflict(holder, round->order[i]))
+            first = round->order[i];
+    if (!first || first->claim.priority != holder->claim.priority)
+        return false;
+    const uint32_t weight = ath_lag_weight(holder, first);
+    const int64_t beyond = ath_lag_between(first, holder) - ath_lag_of(MOST_US, weight);
+    const int64_t us = ath_lag_us(beyond, weight) + 1;
+    if (beyond >= 0)
+        look_in(round, us > LOOK_US ? us : LOOK_US);
+    return beyond >= 0;
+}
+
 static void count_crowds(struct round *round)
 {
     for (size_t i = 0; i < round->turns->here_count; i++)
@@ -197,6 +217,7 @@ static void set_state(struct round *round, struct ath_turns_party *party)
     struct ath_turns_state *state = &party->state;
     const bool recent = is_recent(round, party), owed = is_owed(round, party);
     state->is_given = party->holds;
+    state->is_owed = holds_owed(round, party);
     state->is_waited_for = state->has_higher = false;
     state->has_others = ath_turns_is_capped(party->claim.most_percent) ||
                         ath_turns_is_capped(party->claim.group_most_percent);

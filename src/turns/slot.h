@@ -20,6 +20,7 @@ enum {
     ATH_TURN_OTHERS = 4,  /* others used the GPUs lately: the session's bursts must be short */
     ATH_TURN_SHORT = 8,   /* very short: one of them has a higher priority */
     ATH_TURN_WAITED = 16, /* another one waits: an idle session gives the turn back at once */
+    ATH_TURN_OWED = 32, /* the session gets less than its share: a short pause is not for others */
     ATH_TURN_NUMBER_SHIFT = 8 /* the upper bits: the number of the turn, which grows with each */
 };
 

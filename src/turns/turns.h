@@ -64,6 +64,8 @@ struct ath_turns_state {
     bool has_others;      /* another party on its GPUs has used them lately, or waits, or the party
                            * has a cap: its bursts must be short */
     bool has_higher;      /* one of those has a higher priority */
+    bool is_owed;         /* it holds, and has had much less than its share: its pauses are not for
+                           * others */
     bool is_waited_for;   /* another party waits for one of its GPUs, and may have it */
     uint32_t number;      /* of its last turn; 0: it had none yet */
     uint32_t share_parts; /* of the time of each of its GPUs, in parts of 10000, if all parties

@@ -710,6 +710,29 @@ LOOP_TEST(an_idle_session_gives_its_turn_back, 0, 2)
 }
 END_TEST
 
+/* Works, and returns after how many nanoseconds the turn is back. */
+static uint64_t work_and_pause(uint32_t flags)
+{
+    give(ATH_TURN_WAITED | flags);
+    OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
+    uint64_t begin_ns = ath_now_ns();
+    WAIT_FOR(is_returned());
+    return ath_now_ns() - begin_ns;
+}
+
+/* It pays for the pause. After a pause that was long the next turn goes back at once. */
+TEST(an_owed_session_keeps_its_turn_in_a_short_pause)
+{
+    enum { PAUSE_NS = ATH_GATE_PAUSE_US * 1000, TRIES = 200 };
+    int tries = 0;
+    ck_assert_uint_ge(work_and_pause(ATH_TURN_OWED), PAUSE_NS);
+    do
+        rest_ms(3 * ATH_GATE_PAUSE_US / 1000);
+    while (work_and_pause(ATH_TURN_OWED) >= PAUSE_NS && tries++ < TRIES);
+    ck_assert_int_lt(tries, TRIES);
+}
+END_TEST
+
 TEST(a_session_whose_work_runs_is_not_idle)
 {
     give(ATH_TURN_WAITED);

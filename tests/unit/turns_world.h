@@ -2,8 +2,8 @@
  * Programs that share GPUs by turns (turns/turns.h), in simulated time.
  *
  * A program runs pieces of work: a kernel, or a burst of short ones that it cannot take back. It
- * pauses after each piece. It gives its turn back after a piece when it is asked, and in a pause
- * when it has been idle for a while.
+ * pauses after each step: a piece, or several. It gives its turn back after a piece when it is
+ * asked, and in a pause when it has been idle for a while, as the gate does (cuda/turns).
  */
 #pragma once
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #include "turns/turns.h"
 
-enum { WORLD_PROGRAMS = 64, WAKE_US = 50, IDLE_WAITED_US = 500, IDLE_US = 100000 };
+enum { WORLD_PROGRAMS = 64, WAKE_US = 50, IDLE_WAITED_US = 500, PAUSE_US = 5000, IDLE_US = 100000 };
 
 static const int64_t NEVER = INT64_MAX;
 
@@ -21,6 +21,10 @@ enum program_state { ABSENT, PAUSES, WAITS, RUNS, IDLE_IN_TURN };
 struct program {
     struct ath_turns_claim claim;
     int64_t piece_us, pause_us;
+    int64_t step_us;  /* of work, in pieces; 0: one piece */
+    int64_t short_us; /* of a piece that must be very short; 0: as others */
+    int64_t done_us;  /* of this step */
+    int64_t now_us;   /* of the piece that runs */
     enum program_state state;
     int64_t next_us; /* when the piece or the pause is over */
     int64_t idle_us; /* since when it has a turn and no work */
@@ -99,38 +103,66 @@ static inline void world_give_back(struct world *world, struct program *program,
     program->wanted_us = world->now_us;
 }
 
+static inline void world_run_piece(struct world *world, struct program *program)
+{
+    const struct ath_turns_state state =
+        ath_turns_state(world->turns, (size_t)(program - world->programs));
+    const int64_t left_us = program->step_us - program->done_us;
+    program->now_us = state.has_higher && program->short_us ? program->short_us : program->piece_us;
+    if (program->step_us && program->now_us > left_us)
+        program->now_us = left_us;
+    program->state = RUNS;
+    program->next_us = world->now_us + program->now_us;
+}
+
+static inline void world_end_piece(struct world *world, struct program *program)
+{
+    program->ran_us += program->now_us;
+    program->done_us += program->now_us;
+    program->idle_us = world->now_us;
+    program->state = IDLE_IN_TURN;
+    program->next_us = world->now_us;
+    if (program->done_us < program->step_us)
+        return;
+    program->done_us = 0;
+    program->next_us += program->pause_us;
+}
+
+/* How long a program keeps an idle turn. */
+static inline int64_t world_patience(const struct program *program,
+                                     const struct ath_turns_state *state)
+{
+    if (!state->is_waited_for)
+        return IDLE_US;
+    return state->is_owed && program->pause_us <= PAUSE_US ? PAUSE_US : IDLE_WAITED_US;
+}
+
 static inline void world_begin(struct world *world, struct program *program)
 {
     const int64_t us = world->now_us - program->wanted_us;
     program->waited_us += us;
     if (us > program->longest_wait_us)
         program->longest_wait_us = us;
-    program->state = RUNS;
-    program->next_us = world->now_us + WAKE_US + program->piece_us;
+    world_run_piece(world, program);
+    program->next_us += WAKE_US;
 }
 
 /* Lets a program with a turn act. Returns whether it told the arbiter something. */
 static inline bool world_act_in_turn(struct world *world, struct program *program,
                                      const struct ath_turns_state *state)
 {
-    if (program->state == RUNS && program->next_us <= world->now_us && !program->is_deaf) {
-        program->ran_us += program->piece_us;
-        program->idle_us = world->now_us;
-        program->state = IDLE_IN_TURN;
-        program->next_us = world->now_us + program->pause_us;
-    }
+    if (program->state == RUNS && program->next_us <= world->now_us && !program->is_deaf)
+        world_end_piece(world, program);
     if (program->state != IDLE_IN_TURN)
         return false;
-    const int64_t patience_us = state->is_waited_for ? IDLE_WAITED_US : IDLE_US;
+    const int64_t patience_us = world_patience(program, state);
     if (state->is_wanted_back || program->flips ||
         (program->pause_us && world->now_us - program->idle_us >= patience_us)) {
         world_give_back(world, program, program->next_us <= world->now_us);
         return true;
     }
-    if (program->next_us <= world->now_us) {
-        program->state = RUNS;
-        program->next_us = world->now_us + program->piece_us;
-    }
+    if (program->next_us <= world->now_us)
+        world_run_piece(world, program);
     return false;
 }
 
@@ -159,7 +191,7 @@ static inline int64_t world_next(const struct world *world, const struct program
         return NEVER;
     const struct ath_turns_state state =
         ath_turns_state(world->turns, (size_t)(program - world->programs));
-    const int64_t idle_us = program->idle_us + (state.is_waited_for ? IDLE_WAITED_US : IDLE_US);
+    const int64_t idle_us = program->idle_us + world_patience(program, &state);
     return idle_us < program->next_us ? idle_us : program->next_us;
 }
 

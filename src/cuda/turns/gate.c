@@ -106,6 +106,8 @@ static void find_arbiter(void)
 static void count_waiting(int change)
 {
     pthread_mutex_lock(&gate.wish_lock);
+    if (!gate.waiting)
+        atomic_store(&gate.wanted_ns, ath_now_ns());
     gate.waiting += (uint32_t)change;
     atomic_store(&gate.setup.wish->wants, gate.waiting > 0);
     pthread_mutex_unlock(&gate.wish_lock);

@@ -13,11 +13,12 @@ enum {
     ATH_GATE_AWAITS_MS = 10, /* that work which may wait for the program or others is waited for */
     ATH_GATE_WAIT_MS = 100,  /* of one sleep of a call that waits */
     ATH_GATE_REST_MS = 5000, /* of one sleep of the gate's thread: a lost wake-up costs no more */
-    ATH_GATE_SESSION_MS = 1000,   /* for the arbiter to know the session */
-    ATH_GATE_BEAT_MS = 5000,      /* without a sign of life of the arbiter: there is none */
-    ATH_GATE_LOOK_MS = 1000,      /* how often the arbiter is looked for then */
-    ATH_GATE_IDLE_US = 100000,    /* without a call: the turn goes back */
-    ATH_GATE_WAITED_IDLE_US = 500 /* the same while others wait */
+    ATH_GATE_SESSION_MS = 1000,    /* for the arbiter to know the session */
+    ATH_GATE_BEAT_MS = 5000,       /* without a sign of life of the arbiter: there is none */
+    ATH_GATE_LOOK_MS = 1000,       /* how often the arbiter is looked for then */
+    ATH_GATE_IDLE_US = 100000,     /* without a call: the turn goes back */
+    ATH_GATE_WAITED_IDLE_US = 500, /* the same while others wait */
+    ATH_GATE_PAUSE_US = 5000       /* a pause that is short: an owed session keeps its turn in it */
 };
 
 #define ATH_GATE_NO_TURN UINT32_MAX /* no number of a turn */
@@ -39,6 +40,7 @@ struct ath_turn_gate {
     pthread_mutex_t drain_lock; /* a turn is given back by one thread */
     pthread_mutex_t burst_lock; /* `burst`; held by the thread that waits for the burst's end */
     uint32_t waiting;           /* calls */
+    _Atomic uint64_t wanted_ns; /* when a call began to wait while no other one did */
     int32_t burst;              /* calls of one burst */
     atomic_bool has_said;       /* passes_freely() was called */
     _Atomic uint64_t reached;   /* a bit for each device (the server's number) with a context */

@@ -159,15 +159,56 @@ static void look_for_arbiter(void)
         atomic_store(&gate.word, &gate.setup.grant->word);
 }
 
+/*
+ * The program's pauses, as between the steps of a training. Others begin their work in a pause, and
+ * the program waits for its end. So a session that has had less than its share keeps its turn in a
+ * pause, and pays for it, if its last pause was a short one. Only the gate's thread uses this.
+ */
+static struct {
+    uint64_t begun_ns; /* 0: the program does not pause */
+    uint64_t calls;    /* before the pause */
+    bool was_long;     /* the last one */
+} pauses;
+
+static void end_pause(uint64_t calls, uint64_t now_ns)
+{
+    uint64_t wanted_ns = atomic_load(&gate.wanted_ns);
+    if (!pauses.begun_ns || calls == pauses.calls)
+        return;
+    uint64_t end_ns = wanted_ns > pauses.begun_ns ? wanted_ns : now_ns;
+    pauses.was_long = end_ns - pauses.begun_ns > (uint64_t)ATH_GATE_PAUSE_US * NS_PER_US;
+    pauses.begun_ns = 0;
+}
+
+static void begin_pause(uint64_t calls, uint64_t now_ns)
+{
+    if (!pauses.begun_ns)
+        pauses.begun_ns = now_ns;
+    pauses.calls = calls;
+}
+
+/* Returns whether the pause may go on with the turn. */
+static bool may_pause(uint32_t word, uint64_t now_ns)
+{
+    return word & ATH_TURN_OWED && !pauses.was_long &&
+           now_ns - pauses.begun_ns < (uint64_t)ATH_GATE_PAUSE_US * NS_PER_US;
+}
+
 /* The session has the turn. */
 static void hold_turn(uint32_t word)
 {
     const _Atomic uint32_t *at = &gate.setup.grant->word;
-    uint64_t calls = ath_turn_callers_calls(), begun_ns = ath_now_ns();
+    uint64_t calls = ath_turn_callers_calls(), begun_ns = ath_now_ns(), now_ns;
     uint64_t idle_us = word & ATH_TURN_WAITED ? ATH_GATE_WAITED_IDLE_US : ATH_GATE_IDLE_US;
+    end_pause(calls, begun_ns);
     ath_turn_gate_sleep(at, word, (int64_t)idle_us);
-    if (ath_now_ns() - begun_ns >= 1000 * idle_us && atomic_load(at) == word &&
-        ath_turn_callers_calls() == calls && !ath_turn_callers_are_inside())
+    now_ns = ath_now_ns();
+    if (now_ns - begun_ns < NS_PER_US * idle_us || atomic_load(at) != word ||
+        ath_turn_callers_calls() != calls || ath_turn_callers_are_inside() ||
+        !ath_used_streams_are_empty())
+        return;
+    begin_pause(calls, now_ns);
+    if (!may_pause(word, now_ns))
         give_back_if_idle(word, calls);
 }
 
