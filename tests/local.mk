@@ -103,6 +103,7 @@ UNIT_TESTS = \
 	tests/unit/test_stripes \
 	tests/unit/test_tar \
 	tests/unit/test_text \
+	tests/unit/test_thread \
 	tests/unit/test_top \
 	tests/unit/test_tls \
 	tests/unit/test_topology_xml \
@@ -132,6 +133,7 @@ tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/turns_world.h
 tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c tests/unit/tree.h
 tests_unit_test_net_limit_SOURCES = tests/unit/test_net_limit.c tests/unit/patience.h
 tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/patience.h
+tests_unit_test_thread_SOURCES = tests/unit/test_thread.c tests/unit/patience.h
 tests_unit_test_udp_SOURCES = tests/unit/test_udp.c tests/unit/udp_world.h
 tests_unit_test_top_SOURCES = tests/unit/test_top.c tests/unit/tree.h
 tests_unit_test_propose_SOURCES = tests/unit/test_propose.c tests/unit/documents.h

@@ -27,6 +27,7 @@ libaitherion_a_SOURCES += \
 	src/base/pcidev.c src/base/pcidev.h \
 	src/base/root.c src/base/root.h \
 	src/base/text.c src/base/text.h \
+	src/base/thread.c src/base/thread.h \
 	src/base/unknown.h
 
 # Only the command line tool speaks HTTP to others.

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "remote/session/figures.h"
 
 enum { WAIT_S = 4 }; /* Prometheus waits for 10 seconds */
@@ -121,13 +122,9 @@ static struct asking *begin(struct ath_cli *cli, const struct ath_reach_options 
                             struct ath_err *err)
 {
     struct asking *asking = ath_xalloc(sizeof *asking);
-    pthread_condattr_t clock;
     *asking = (struct asking){ .holders = 1 };
     pthread_mutex_init(&asking->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&asking->changed, &clock);
-    pthread_condattr_destroy(&clock);
+    ath_cond_init(&asking->changed);
     if (ath_reach_open(cli, options, ATH_REACH_ALL, &asking->reach, err)) {
         leave(asking);
         return NULL;

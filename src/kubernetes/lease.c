@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "kubernetes/pod.h"
 
 enum {
@@ -30,13 +31,8 @@ enum {
 
 void ath_kube_lease_begin(struct ath_kube_lease *lease)
 {
-    pthread_condattr_t monotonic;
-
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&lease->lock, NULL);
-    pthread_cond_init(&lease->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    ath_cond_init(&lease->changed);
 }
 
 void ath_kube_lease_free(struct ath_kube_lease *lease)
@@ -53,9 +49,7 @@ void ath_kube_lease_free(struct ath_kube_lease *lease)
 /* Waits for a change, at most so long. */
 static void sleep_on(struct ath_kube_lease *lease, uint64_t wait_ms)
 {
-    uint64_t end_ns = ath_now_ns() + wait_ms * 1000000;
-    const struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000),
-                                  .tv_nsec = (long)(end_ns % 1000000000) };
+    const struct timespec end = ath_moment(ath_now_ms() + wait_ms);
     pthread_cond_timedwait(&lease->changed, &lease->lock, &end);
 }
 

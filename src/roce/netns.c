@@ -8,7 +8,6 @@
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -22,6 +21,7 @@
 #include "base/i18n.h"
 #include "base/root.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "roce/link.h"
 #include "roce/netlink.h"
 
@@ -98,12 +98,7 @@ static void *work_inside(void *data)
 static int run_in_thread(struct work *work)
 {
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    /* The new thread blocks all signals, so that they reach the threads that wait for them. */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = -pthread_create(&thread, NULL, work_inside, work);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int status = ath_thread_start(&thread, work_inside, work);
     if (status)
         return ath_err_system(work->err, status, _("cannot start a thread"));
     pthread_join(thread, NULL);

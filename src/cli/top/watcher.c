@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -17,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "base/thread.h"
 
 enum {
     LEAVE_MS = 300,      /* threads that only sleep end within this time */
@@ -91,12 +91,6 @@ static void wake(const struct shared *shared)
     uint64_t one = 1;
     if (write(shared->event, &one, sizeof one) < 0)
         return; /* the counter is full, so the descriptor is readable */
-}
-
-static struct timespec moment(uint64_t at_ms)
-{
-    return (struct timespec){ .tv_sec = (time_t)(at_ms / 1000),
-                              .tv_nsec = (long)(at_ms % 1000) * 1000000 };
 }
 
 /* ---- asking ---- */
@@ -251,7 +245,7 @@ static bool may_go_on(struct source *source, uint64_t begin_ms)
     pthread_mutex_lock(&shared->lock);
     unsigned int pace = shared->pace;
     while (!shared->is_over && source->order_state != ORDER_GIVEN && pace == shared->pace) {
-        const struct timespec until = moment(begin_ms + (uint64_t)shared->interval_ms);
+        const struct timespec until = ath_moment(begin_ms + (uint64_t)shared->interval_ms);
         if (pthread_cond_timedwait(&shared->changed, &shared->lock, &until) == ETIMEDOUT)
             break;
     }
@@ -296,36 +290,27 @@ static void *watch_host(void *argument)
 /* Without a thread the server counts as lost. */
 static void report_no_thread(struct source *source, int status)
 {
-    source->answer.group.status = -status;
+    source->answer.group.status = status;
     source->answer.at_ms = ath_now_ms();
-    ath_err_system(&source->answer.group.err, -status, _("cannot start a thread"));
+    ath_err_system(&source->answer.group.err, status, _("cannot start a thread"));
     source->has_result = true;
     source->shared->users--;
 }
 
 static void start_thread(struct source *source, void *(*work)(void *))
 {
-    pthread_t thread;
-
     source->shared->users++;
-    int status = pthread_create(&thread, NULL, work, source);
+    int status = ath_thread_start(NULL, work, source);
     if (status)
         report_no_thread(source, status);
-    else
-        pthread_detach(thread);
 }
 
 static void start_threads(struct shared *shared)
 {
-    sigset_t all, before;
-
-    sigfillset(&all); /* signals are for the main thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&shared->lock);
     for (size_t i = 0; i < shared->source_count; i++)
         start_thread(&shared->sources[i], i + 1 < shared->source_count ? watch_server : watch_host);
     pthread_mutex_unlock(&shared->lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- the main thread ---- */
@@ -335,7 +320,6 @@ struct ath_watcher *ath_watcher_start(struct ath_reach *reach, int interval_ms)
     struct ath_watcher *watcher = ath_xalloc(sizeof *watcher);
     struct shared *shared = watcher->shared = ath_xalloc(sizeof *shared);
     struct ath_err err = { 0 };
-    pthread_condattr_t attributes;
 
     shared->reach = *reach;
     *reach = (struct ath_reach){ 0 };
@@ -350,10 +334,7 @@ struct ath_watcher *ath_watcher_start(struct ath_reach *reach, int interval_ms)
     shared->interval_ms = interval_ms;
     shared->users = 1;
     pthread_mutex_init(&shared->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&shared->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    ath_cond_init(&shared->changed);
     start_threads(shared);
     return watcher;
 }
@@ -363,7 +344,7 @@ void ath_watcher_end(struct ath_watcher *watcher)
     if (!watcher)
         return;
     struct shared *shared = watcher->shared;
-    const struct timespec until = moment(ath_now_ms() + LEAVE_MS);
+    const struct timespec until = ath_moment(ath_now_ms() + LEAVE_MS);
 
     pthread_mutex_lock(&shared->lock);
     shared->is_over = true;

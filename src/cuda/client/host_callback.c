@@ -7,12 +7,12 @@
 #include "config.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "cuda/client/client.h"
 #include "cuda/client/host_callback.h"
 #include "cuda/client/mirror.h"
@@ -131,25 +131,14 @@ static void *run_callbacks(void *unused)
     return unused;
 }
 
-/* The thread blocks all signals: they are for the program's threads. */
 static CUresult start_thread(void)
 {
-    sigset_t all, before;
-    pthread_t thread;
-    CUresult status = CUDA_SUCCESS;
     pthread_mutex_lock(&lock);
-    if (!is_running) {
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        is_running = !pthread_create(&thread, NULL, run_callbacks, NULL);
-        if (is_running)
-            pthread_detach(thread);
-        else
-            status = CUDA_ERROR_OUT_OF_MEMORY;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    if (!is_running)
+        is_running = !ath_thread_start(NULL, run_callbacks, NULL);
+    bool is_there = is_running;
     pthread_mutex_unlock(&lock);
-    return status;
+    return is_there ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* Registers a function and starts the thread that runs it. */

@@ -15,11 +15,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "cuda/client/kernel_output.h"
 #include "cuda/client/link_internal.h"
 #include "cuda/client/recording.h"
@@ -186,16 +186,11 @@ static void *send_all(void *argument)
     return NULL;
 }
 
-/* The sender blocks all signals: they are for the program's threads. */
 int ath_link_start_sender(struct ath_stream_link *link)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int status = pthread_create(&link->sender, NULL, send_all, link);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int status = ath_thread_start(&link->sender, send_all, link);
     link->has_sender = !status;
-    return -status;
+    return status;
 }
 
 /* ---- answers ---- */

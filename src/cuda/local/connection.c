@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/time_claim.h"
 #include "base/uncancelled.h"
 #include "cuda/local/local.h"
@@ -230,20 +230,10 @@ static void *watch(void *argument)
     return NULL;
 }
 
-/* Its thread takes no signal of the program's. Without it the loss is noticed by the next
- * question. */
+/* Without the thread, the next question notices the loss. */
 static void begin_watch(void)
 {
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, old;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    (void)!pthread_create(&thread, &attributes, watch, &connection.session.fd);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
+    (void)ath_thread_start(NULL, watch, &connection.session.fd);
 }
 
 /* ---- a process that forks ---- */

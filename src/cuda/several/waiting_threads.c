@@ -4,9 +4,10 @@
 #include "cuda/several/waiting_threads.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "base/thread.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t is_due = PTHREAD_COND_INITIALIZER, is_done = PTHREAD_COND_INITIALIZER;
@@ -48,17 +49,10 @@ static void *run_jobs(void *unused)
     return unused;
 }
 
-/* The caller holds the lock. The thread blocks all signals: they are for the program's threads. */
+/* The caller holds the lock. */
 static bool start_thread(void)
 {
-    sigset_t all, before;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = !pthread_create(&thread, NULL, run_jobs, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_started)
-        pthread_detach(thread);
+    bool is_started = !ath_thread_start(NULL, run_jobs, NULL);
     threads += is_started;
     return is_started;
 }

@@ -2,9 +2,9 @@
 #include "config.h"
 
 #include <sched.h>
-#include <signal.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "cuda/turns/callers.h"
 #include "cuda/turns/gate_state.h"
 #include "cuda/turns/used_streams.h"
@@ -230,16 +230,7 @@ __attribute__((noreturn)) static void *run(void *nothing)
     }
 }
 
-/* Signals are for the program's threads. */
 bool ath_turn_thread_start(void)
 {
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = !pthread_create(&thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_started)
-        pthread_detach(thread);
-    return is_started;
+    return !ath_thread_start(NULL, run, NULL);
 }

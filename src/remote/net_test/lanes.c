@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "remote/transport/poll_briefly.h"
 
 enum {
@@ -147,18 +147,14 @@ static void *move_lane(void *argument)
 static int move_all(const struct ath_lane *lanes, size_t count, uint64_t bytes_each, bool is_sent,
                     struct move *out)
 {
-    sigset_t all, old;
     size_t begun = 0;
     int status = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the caller's thread */
     while (begun < count && !status) {
         struct move *move = &out[begun];
         *move = (struct move){ .lane = &lanes[begun], .is_sent = is_sent, .bytes = bytes_each };
-        status = -pthread_create(&move->thread, NULL, move_lane, move);
+        status = ath_thread_start(&move->thread, move_lane, move);
         begun += !status;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     for (size_t i = 0; i < begun; i++) {
         pthread_join(out[i].thread, NULL);
         status = status ? status : out[i].status;

@@ -4,11 +4,10 @@
 #include "remote/net_test/limit.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 static void shut_all(const struct ath_net_limit *limit)
 {
@@ -23,8 +22,7 @@ static void shut_all(const struct ath_net_limit *limit)
 /* Waits for a change, or until the time has passed. The caller has the lock. */
 static void wait_for_change(struct ath_net_limit *limit)
 {
-    const struct timespec until = { .tv_sec = (time_t)(limit->until_ms / 1000),
-                                    .tv_nsec = (long)(limit->until_ms % 1000) * 1000000 };
+    const struct timespec until = ath_moment(limit->until_ms);
     if (limit->until_ms == UINT64_MAX)
         pthread_cond_wait(&limit->changed, &limit->lock);
     else
@@ -47,18 +45,10 @@ static void *watch(void *argument)
 
 int ath_net_limit_begin(struct ath_net_limit *limit, const struct ath_lane *lanes, size_t count)
 {
-    pthread_condattr_t attributes;
-    sigset_t all, old;
     *limit = (struct ath_net_limit){ .lanes = lanes, .count = count, .until_ms = UINT64_MAX };
     pthread_mutex_init(&limit->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&limit->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the caller's thread */
-    int status = -pthread_create(&limit->thread, NULL, watch, limit);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    ath_cond_init(&limit->changed);
+    int status = ath_thread_start(&limit->thread, watch, limit);
     limit->is_begun = !status;
     return status;
 }

@@ -5,15 +5,14 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "remote/session/line_loss.h"
 #include "remote/session/retry.h"
 
@@ -186,8 +185,7 @@ static void rest(struct recovery *recovery)
         pthread_cond_wait(&recovery->wake, &recovery->lock);
         return;
     }
-    const struct timespec until = { .tv_sec = (time_t)(next_ms / 1000),
-                                    .tv_nsec = (long)(next_ms % 1000) * 1000000 };
+    const struct timespec until = ath_moment(next_ms);
     pthread_cond_timedwait(&recovery->wake, &recovery->lock, &until);
 }
 
@@ -206,21 +204,11 @@ static void *recover(void *argument)
     }
 }
 
-/* The thread takes no signals: they are for the program's threads. The caller has the lock. */
-static void start_thread(struct recovery *recovery)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    recovery->has_thread = !pthread_create(&recovery->thread, NULL, recover, recovery);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
 /* Lets the thread look at the retries. The caller has the lock. */
 static void wake_thread(struct recovery *recovery)
 {
     if (!recovery->has_thread && !recovery->is_over)
-        start_thread(recovery);
+        recovery->has_thread = !ath_thread_start(&recovery->thread, recover, recovery);
     pthread_cond_signal(&recovery->wake);
 }
 
@@ -317,7 +305,6 @@ static void end(void *context)
 int ath_recovery_begin(struct ath_channels *channels, const struct ath_stripes *stripes,
                        const struct ath_stripes_owner *owner)
 {
-    pthread_condattr_t by_monotonic;
     struct recovery *recovery = channels ? calloc(1, sizeof *recovery) : NULL;
     if (!recovery)
         return channels ? -ENOMEM : 0;
@@ -333,10 +320,7 @@ int ath_recovery_begin(struct ath_channels *channels, const struct ath_stripes *
     for (size_t i = 0; i < ATH_STRIPES_MAX; i++)
         recovery->generations[i] = 1;
     pthread_mutex_init(&recovery->lock, NULL);
-    pthread_condattr_init(&by_monotonic);
-    pthread_condattr_setclock(&by_monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&recovery->wake, &by_monotonic);
-    pthread_condattr_destroy(&by_monotonic);
+    ath_cond_init(&recovery->wake);
     ath_channels_watch(channels, &(struct ath_channels_watcher){
                                      .lost = note_lost,
                                      .wrote = recovery->may_change ? look_at_lines : NULL,

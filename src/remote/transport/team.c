@@ -8,13 +8,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "remote/switches.h"
 #include "remote/transport/poll_briefly.h"
 #include "remote/transport/stream.h"
@@ -88,19 +88,15 @@ static void *help(void *argument)
 
 static void start_threads(struct ath_team *team)
 {
-    sigset_t all, old;
     team->has_started = true;
     team->patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     while (team->helpers + 1 < team->parts) {
         struct helper *helper = &team->items[team->helpers];
         *helper = (struct helper){ .team = team, .part = team->helpers + 1 };
-        if (pthread_create(&helper->thread, NULL, help, helper))
+        if (ath_thread_start(&helper->thread, help, helper))
             break;
         team->helpers++;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static void next_round(struct ath_team *team)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 enum { ROUNDS_MAX = 64 }; /* of receiving before sending */
 
@@ -174,25 +174,6 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-static int start_thread(struct ath_carrier *carrier)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = -pthread_create(&carrier->thread, NULL, serve, carrier);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
-}
-
 int ath_carrier_make(int fd, const struct ath_carrier_settings *settings,
                      struct ath_carrier **out_carrier)
 {
@@ -208,7 +189,7 @@ int ath_carrier_make(int fd, const struct ath_carrier_settings *settings,
     carrier->poll_room = 16;
     carrier->polls = calloc(carrier->poll_room, sizeof *carrier->polls);
     pthread_mutex_init(&carrier->lock, NULL);
-    init_condition(&carrier->changed);
+    ath_cond_init(&carrier->changed);
     carrier->now_ns = (int64_t)ath_now_ns();
     ath_batch_tune(fd);
     int status = carrier->wake_fd < 0                    ? -errno
@@ -217,7 +198,7 @@ int ath_carrier_make(int fd, const struct ath_carrier_settings *settings,
                      ? -EIO
                      : 0;
     if (!status)
-        status = start_thread(carrier);
+        status = ath_thread_start(&carrier->thread, serve, carrier);
     if (status) {
         carrier->fd = -1; /* stays the caller's */
         free_carrier(carrier);

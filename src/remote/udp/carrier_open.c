@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 
 enum { COOKIE_SPAN_S = 60 };
 
@@ -142,8 +143,7 @@ static int random_number(uint64_t *out)
 static int await_open(struct ath_carrier *carrier, const struct carrier_channel *channel,
                       uint64_t deadline_ms)
 {
-    const struct timespec until = { .tv_sec = (time_t)(deadline_ms / 1000),
-                                    .tv_nsec = (long)(deadline_ms % 1000) * ms_ns };
+    const struct timespec until = ath_moment(deadline_ms);
     int status = 0;
     while (channel->state == CHANNEL_OPENING && !status)
         status = -pthread_cond_timedwait(&carrier->changed, &carrier->lock, &until);
