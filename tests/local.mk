@@ -162,9 +162,23 @@ tests_unit_test_instance_SOURCES = tests/unit/test_instance.c src/cuda/client/in
 tests_unit_test_local_driver_SOURCES = tests/unit/test_local_driver.c src/cuda/local/driver.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 tests_unit_test_stream_pool_SOURCES = tests/unit/test_stream_pool.c src/cuda/client/stream_pool.c
-$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_rooms_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_copy_source_OBJECTS) $(tests_unit_test_instance_OBJECTS) $(tests_unit_test_listen_address_OBJECTS) $(tests_unit_test_local_driver_OBJECTS) $(tests_unit_test_memory_room_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
+$(tests_unit_test_answer_cache_OBJECTS) \
+	$(tests_unit_test_call_rooms_OBJECTS) \
+	$(tests_unit_test_call_threads_OBJECTS) \
+	$(tests_unit_test_copy_source_OBJECTS) \
+	$(tests_unit_test_instance_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
-	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_session_contexts_OBJECTS) $(tests_unit_test_stream_pool_OBJECTS) $(tests_unit_test_trial_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
+	$(tests_unit_test_listen_address_OBJECTS) \
+	$(tests_unit_test_local_driver_OBJECTS) \
+	$(tests_unit_test_managed_memory_OBJECTS) \
+	$(tests_unit_test_memory_room_OBJECTS) \
+	$(tests_unit_test_parameter_layout_OBJECTS) \
+	$(tests_unit_test_part_OBJECTS) \
+	$(tests_unit_test_session_contexts_OBJECTS) \
+	$(tests_unit_test_stream_pool_OBJECTS) \
+	$(tests_unit_test_trial_OBJECTS) \
+	$(tests_unit_test_turn_gate_OBJECTS) \
+	$(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
 
 # The unit tests alone, without the programs and libraries that other tests need.
