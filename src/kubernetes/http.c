@@ -4,7 +4,6 @@
 #include "kubernetes/http.h"
 
 #include <errno.h>
-#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/late.h"
+#include "watch/tls.h"
 
 enum {
     CONNECTIONS_MAX = 512,
@@ -23,8 +23,7 @@ enum {
     ROOM_FIRST = 64 << 10,
     ROOMS_MAX = 64 << 20,
     CONNECTION_BYTES = 64 << 10, /* for heads */
-    OPTIONS_MAX = 5,
-    TOO_LARGE = 413, /* whose name has changed in libmicrohttpd */
+    TOO_LARGE = 413,             /* whose name has changed in libmicrohttpd */
 };
 
 /* Room for a body doubles until it has this size. */
@@ -44,12 +43,6 @@ _Static_assert(ATH_KUBE_BODY_MAX % ROOM_FIRST == 0 &&
 static struct {
     MHD_FUNCTIONS(ATH_LATE_MEMBER)
 } mhd;
-
-/* Of GnuTLS, which libmicrohttpd uses: only for certificates of clients. */
-#define GNUTLS_FUNCTIONS(F) F(gnutls_certificate_verify_peers2)
-static struct {
-    GNUTLS_FUNCTIONS(ATH_LATE_MEMBER)
-} gnutls;
 
 struct server {
     const struct ath_kube_service *service;
@@ -186,10 +179,8 @@ static void end_after(struct MHD_Connection *connection, uint64_t idle_ms)
 /* Returns whether the client has a certificate that one of the authorities has signed. */
 static bool has_certificate(struct MHD_Connection *of)
 {
-    const union MHD_ConnectionInfo *info =
-        mhd.MHD_get_connection_info(of, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    unsigned int faults = 1;
-    return info && !gnutls.gnutls_certificate_verify_peers2(info->tls_session, &faults) && !faults;
+    return ath_metrics_tls_is_signed(
+        mhd.MHD_get_connection_info(of, MHD_CONNECTION_INFO_GNUTLS_SESSION));
 }
 
 /* Refuses a request by its head. Returns NULL if it is welcome. */
@@ -257,34 +248,11 @@ static void end_request(void *context, struct MHD_Connection *of, void **state,
 
 /* ---- the daemon ---- */
 
-/* Fills in the options of TLS. Returns whether there is TLS. */
-static bool add_tls(const struct ath_metrics_web *web, struct MHD_OptionItem out[OPTIONS_MAX])
-{
-    static const char tls13[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
-    static const char tls12[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
-    size_t count = 0;
-
-    if (web && web->certificate) {
-        out[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, web->certificate };
-        out[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, web->key };
-        out[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0,
-                                                (void *)(web->needs_tls13 ? tls13 : tls12) };
-        if (web->authorities)
-            out[count++] =
-                (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0, web->authorities };
-    }
-    out[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
-    return count > 0;
-}
-
 static int load_libraries(const struct ath_metrics_web *web, struct ath_err *err)
 {
     static const char *const names[] = { MHD_FUNCTIONS(ATH_LATE_NAME) NULL };
-    static const char *const gnutls_names[] = { GNUTLS_FUNCTIONS(ATH_LATE_NAME) NULL };
     int status = ath_late_load("libmicrohttpd.so.12", "libmicrohttpd12", names, &mhd, err);
-    if (!status && web && web->authorities)
-        status = ath_late_load("libgnutls.so.30", "libgnutls30", gnutls_names, &gnutls, err);
-    return status;
+    return status ? status : ath_metrics_tls_load(web, err);
 }
 
 unsigned int ath_kube_http_show_health(void *self, const char *body, size_t length,
@@ -300,17 +268,16 @@ unsigned int ath_kube_http_show_health(void *self, const char *body, size_t leng
 int ath_kube_http_start(int listener, const struct ath_metrics_web *web,
                         const struct ath_kube_service *service, struct ath_err *err)
 {
-    struct MHD_OptionItem options[OPTIONS_MAX];
+    struct MHD_OptionItem options[ATH_METRICS_TLS_OPTIONS];
     int status = load_libraries(web, err);
     if (status)
         return status;
 
     struct server *server = ath_xalloc(sizeof *server); /* as long as the process */
     *server = (struct server){ .service = service, .web = web };
-    bool has_tls = add_tls(web, options);
-    unsigned int flags =
-        (unsigned int)(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
-                       MHD_USE_POLL | (has_tls ? MHD_USE_TLS : 0));
+    unsigned int flags = (unsigned int)(MHD_USE_INTERNAL_POLLING_THREAD |
+                                        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL) |
+                         ath_metrics_tls_options(web, options);
     if (mhd.MHD_start_daemon(
             flags, 0, NULL, NULL, take_request, server, MHD_OPTION_LISTEN_SOCKET, listener,
             MHD_OPTION_NOTIFY_COMPLETED, end_request, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

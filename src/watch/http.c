@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,6 +20,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/late.h"
+#include "watch/tls.h"
 
 enum {
     CONNECTION_BYTES = 32 << 10, /* for the head of a request and of its answer */
@@ -48,12 +48,6 @@ ATH_LATE_NOTE(microhttpd_note, "libmicrohttpd.so.12", "required");
 static struct {
     MHD_FUNCTIONS(ATH_LATE_MEMBER)
 } mhd;
-
-/* Of GnuTLS, which libmicrohttpd uses: only for certificates of clients. */
-#define GNUTLS_FUNCTIONS(F) F(gnutls_certificate_verify_peers2)
-static struct {
-    GNUTLS_FUNCTIONS(ATH_LATE_MEMBER)
-} gnutls;
 
 /* A connection on its way. */
 struct connection {
@@ -132,10 +126,8 @@ static bool has_body(struct MHD_Connection *request)
 /* Returns whether the client has a certificate that one of the authorities has signed. */
 static bool has_certificate(struct MHD_Connection *of)
 {
-    const union MHD_ConnectionInfo *info =
-        mhd.MHD_get_connection_info(of, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    unsigned int faults = 1;
-    return info && !gnutls.gnutls_certificate_verify_peers2(info->tls_session, &faults) && !faults;
+    return ath_metrics_tls_is_signed(
+        mhd.MHD_get_connection_info(of, MHD_CONNECTION_INFO_GNUTLS_SESSION));
 }
 
 /* Compares two texts in a time that depends on their lengths only. */
@@ -223,49 +215,24 @@ static void note_connection(void *context, struct MHD_Connection *of, void **sta
 
 /* ---- the daemon ---- */
 
-enum { OPTIONS_MAX = 5 };
-
-/* Fills in the options of TLS. Returns whether there is TLS. */
-static bool add_tls(const struct ath_metrics_web *web, struct MHD_OptionItem out[OPTIONS_MAX])
-{
-    size_t count = 0;
-    if (web && web->certificate) {
-        out[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, web->certificate };
-        out[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, web->key };
-        out[count++] =
-            (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0,
-                                     (void *)(web->needs_tls13
-                                                  ? "NORMAL:-VERS-ALL:+VERS-TLS1.3"
-                                                  : "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2") };
-        if (web->authorities)
-            out[count++] =
-                (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0, web->authorities };
-    }
-    out[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
-    return count > 0;
-}
-
 static struct MHD_Daemon *start(struct connection *connection)
 {
-    struct MHD_OptionItem options[OPTIONS_MAX];
-    bool has_tls = add_tls(connection->http->web, options);
-    return mhd.MHD_start_daemon(
-        (unsigned int)(MHD_USE_NO_LISTEN_SOCKET | MHD_USE_EPOLL | (has_tls ? MHD_USE_TLS : 0)), 0,
-        NULL, NULL, take_request, connection, MHD_OPTION_NOTIFY_COMPLETED, note_completed,
-        connection, MHD_OPTION_NOTIFY_CONNECTION, note_connection, connection,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, options,
-        MHD_OPTION_END);
+    struct MHD_OptionItem options[ATH_METRICS_TLS_OPTIONS];
+    unsigned int tls = ath_metrics_tls_options(connection->http->web, options);
+    return mhd.MHD_start_daemon((unsigned int)(MHD_USE_NO_LISTEN_SOCKET | MHD_USE_EPOLL) | tls, 0,
+                                NULL, NULL, take_request, connection, MHD_OPTION_NOTIFY_COMPLETED,
+                                note_completed, connection, MHD_OPTION_NOTIFY_CONNECTION,
+                                note_connection, connection, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, options,
+                                MHD_OPTION_END);
 }
 
 static int load_libraries(const struct ath_metrics_web *web, struct ath_err *err)
 {
     static const char *const names[] = { MHD_FUNCTIONS(ATH_LATE_NAME) NULL };
-    static const char *const gnutls_names[] = { GNUTLS_FUNCTIONS(ATH_LATE_NAME) NULL };
     int status =
         mhd.MHD_run ? 0 : ath_late_load("libmicrohttpd.so.12", "libmicrohttpd12", names, &mhd, err);
-    if (!status && web && web->authorities && !gnutls.gnutls_certificate_verify_peers2)
-        status = ath_late_load("libgnutls.so.30", "libgnutls30", gnutls_names, &gnutls, err);
-    return status;
+    return status ? status : ath_metrics_tls_load(web, err);
 }
 
 /* Tries the certificate and its key. */

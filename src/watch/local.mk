@@ -4,4 +4,5 @@ libaitherion_a_SOURCES += \
 	src/watch/metric.c src/watch/metric.h \
 	src/watch/page.c src/watch/page.h \
 	src/watch/places.c src/watch/places.h \
+	src/watch/tls.c src/watch/tls.h \
 	src/watch/web.c src/watch/web.h
