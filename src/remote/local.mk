@@ -21,6 +21,7 @@ libaitherion_a_SOURCES += \
 	src/remote/transport/channels_internal.h \
 	src/remote/transport/channels_read.c \
 	src/remote/transport/channels_write.c \
+	src/remote/transport/line_loss.c src/remote/transport/line_loss.h \
 	src/remote/transport/pace.c src/remote/transport/pace.h \
 	src/remote/transport/parts.c src/remote/transport/parts.h \
 	src/remote/transport/pieces.c src/remote/transport/pieces.h \
@@ -54,7 +55,6 @@ libaitherion_a_SOURCES += \
 libaitherion_a_SOURCES += \
 	src/remote/session/data_paths.c src/remote/session/data_paths.h \
 	src/remote/session/device_list.h \
-	src/remote/session/line_loss.c src/remote/session/line_loss.h \
 	src/remote/session/open.c src/remote/session/open.h \
 	src/remote/session/opening.c src/remote/session/opening.h \
 	src/remote/session/paths.c src/remote/session/paths.h \

@@ -524,9 +524,9 @@ class Links(Sides):
                         self.assertIn(f"channel {number} is lost", told)
                         self.assertIn(f"channel {number} is back", told)
 
-    def lose(self, percent, *what):
-        """Drops so many packets by chance, of those that come by the second link on both sides."""
-        for side in (0, 1):
+    def lose(self, percent, *what, sides=(0, 1)):
+        """Drops so many packets by chance, of those that come to these sides by the second link."""
+        for side in sides:
             subprocess.run([*self.inside(side), "iptables", "-w", "-A", "INPUT", "-i", "l1", *what, "-m", "statistic", "--mode", "random",
                             "--probability", str(percent / 100), "-j", "DROP"], check=True)
 
@@ -548,25 +548,69 @@ class Links(Sides):
             self.told += os.read(program.process.stderr.fileno(), 65536).decode()
         return self.told
 
-    def copy_until(self, program, done):
-        """Copies to the server and back until done() is true. The memory is freed each time."""
+    def slow_udp(self, mbit):
+        """So many Mbit/s for UDP by the second link, and all for the rest."""
+        for side in self.sides:
+            for words in (("qdisc", "add", "dev", "l1", "root", "handle", "1:", "htb"),
+                          ("class", "add", "dev", "l1", "parent", "1:", "classid", "1:1", "htb", "rate", f"{mbit}mbit", "burst", "128k",
+                           "quantum", "60000"),
+                          ("filter", "add", "dev", "l1", "parent", "1:", "protocol", "ip", "u32", "match", "ip", "protocol", "17", "0xff",
+                           "flowid", "1:1")):
+                subprocess.run(["tc", "-n", side, *words], check=True)
+
+    def copy_until(self, program, done, step=f"fetch 1 {20 * MIB}"):
+        """Copies until done() is true, unless told otherwise to the server and back. The memory is freed each time."""
         def is_done():
-            self.assertEqual(program.do(f"fetch 1 {20 * MIB}"), f"{GOOD} right")
+            self.assertEqual(program.do(step), f"{GOOD} right")
             return done()
         self.assertTrue(harness.wait_until(is_done))
 
-    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
-    def test_a_line_that_loses_changes_to_udp(self):
+    LARGE = ("-m", "length", "--length", "200:")  # packets with data: no acknowledgements
+
+    def check_loss(self, way, side, times):
+        """On the way to the server, or from it: packets that come to one side are lost there."""
         with self.copying_by_a_data_link() as (server, program):
-            self.lose(3)
+            self.lose(3, *self.LARGE, sides=[side])
             self.assertEqual(joins(server), 3)
-            self.copy_until(program, lambda: server.log().count("by=udp") >= 3)
+            self.copy_until(program, lambda: server.log().count("by=udp") >= 3, f"fetch {times} {20 * MIB}")
             self.assertEqual(program.do(f"fetch 2 {20 * MIB}"), f"{GOOD} right")
             self.assertNotIn("session-broken", server.log())
         self.assertRegex(self.told, r"paths not used: .*udp \(TCP has lost nothing yet; --transport udp begins with UDP\)\n")
-        self.assertRegex(self.told, r"the line to 10\.78\.1\.1:5555 loses \d+\.\d % of TCP's segments without a queue: its channels change to UDP\n")
+        self.assertRegex(self.told, rf"the line {way} 10\.78\.1\.1:5555 loses \d+\.\d % of TCP's segments without a queue: its channels change "
+                                    r"to UDP\n")
         for number in (1, 2, 3):
             self.assertIn(f"channel {number} is back, by udp", self.told)
+
+    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
+    def test_a_line_to_the_server_that_loses_changes_to_udp(self):
+        self.check_loss("to", 0, 1)
+
+    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
+    def test_a_line_from_the_server_that_loses_changes_to_udp(self):
+        self.check_loss("from", 1, 3)
+
+    def check_way_back(self, way, side, times):
+        """UDP is much slower than TCP, as behind a switch that holds it up: the copies of one way tell."""
+        with self.copying_by_a_data_link() as (server, program):
+            self.slow_udp(30)
+            self.lose(2, "-p", "tcp", *self.LARGE, sides=[side])
+            step = f"fetch {times} {2 * MIB}"
+            self.copy_until(program, lambda: "back to TCP" in self.told_by(program), step)
+            self.copy_until(program, lambda: self.told_by(program).count("is back, by tcp") == 3, step)
+            self.assertGreaterEqual(server.log().count("by=udp"), 3)
+            self.assertGreaterEqual(server.log().count("by=data"), 6)
+            self.assertEqual(program.do(f"fetch 2 {20 * MIB}"), f"{GOOD} right")
+            self.assertNotIn("session-broken", server.log())
+        self.assertRegex(self.told, r"copies are slower with UDP to 10\.78\.1\.1:5555: \d\.\d MB/s after \d+\.\d: back to TCP\n")
+        self.assertEqual(re.findall(r"the line (\w+) 10\.78\.1\.1:5555 loses", self.told), [way])
+
+    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
+    def test_udp_that_is_slower_to_the_server_is_given_up(self):
+        self.check_way_back("to", 0, 1)
+
+    @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
+    def test_udp_that_is_slower_from_the_server_is_given_up(self):
+        self.check_way_back("from", 1, 4)
 
     @unittest.skipUnless(shutil.which("iptables"), "needs iptables, which drops packets by chance")
     def test_a_line_that_loses_and_filters_udp(self):

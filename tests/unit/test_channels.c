@@ -439,6 +439,88 @@ TEST(offers_that_are_refused)
     close(pair[1]);
 }
 
+/* ---- a reader whose writer is this test ---- */
+
+struct hand {
+    int calls, channel;
+    uint32_t loss; /* that the end has */
+};
+
+/* A frame in one piece. */
+static void *write_by_hand(void *argument)
+{
+    enum { UNITS = 16 };
+    static const uint8_t bytes[UNITS * UNIT];
+    const struct hand *hand = argument;
+    const uint32_t head[] = { 0, htole32(sizeof bytes / 8), htole32(1), 0 /* the generation */ };
+    const uint32_t piece[] = { 0, htole32(UNITS) }, end[] = { htole32(hand->loss), 0 };
+    bool is_whole = send(hand->calls, head, sizeof head, 0) == sizeof head &&
+                    send(hand->channel, piece, sizeof piece, 0) == sizeof piece &&
+                    send(hand->channel, bytes, sizeof bytes, 0) == sizeof bytes &&
+                    send(hand->channel, end, sizeof end, 0) == sizeof end;
+    return is_whole ? argument : NULL;
+}
+
+struct heard {
+    unsigned int losses, moved;
+    double part;
+};
+
+static void note_loss(void *context, enum ath_channels_way way, size_t slot, double part)
+{
+    struct heard *heard = context;
+    ck_assert_int_eq(way, ATH_CHANNELS_READ);
+    ck_assert_uint_eq(slot, 0);
+    heard->losses++;
+    heard->part = part;
+}
+
+static void note_moved(void *context, enum ath_channels_way way)
+{
+    struct heard *heard = context;
+    ck_assert_int_eq(way, ATH_CHANNELS_READ);
+    heard->moved++;
+}
+
+/* One of an older version says nothing. */
+TEST(a_writer_says_which_part_a_line_loses)
+{
+    enum { CALLS, CHANNEL, BACK, ALL };
+    static const struct {
+        uint32_t said;
+        unsigned int losses;
+        double part;
+    } cases[] = { { 0, 0, 0 }, { 130, 1, 0.013 }, { 0, 1, 0.013 }, { UINT32_MAX, 2, 1 } };
+    int pairs[ALL][2];
+    struct heard heard = { 0 };
+    ATH_AUTO(ath_frame) frame = { 0 };
+    for (int i = 0; i < ALL; i++)
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
+    struct ath_stream *stream = ath_tcp_stream((struct ath_socket){ .fd = pairs[CALLS][0] });
+    const struct ath_socket sockets[] = { { .fd = pairs[CHANNEL][0] }, { .fd = pairs[BACK][0] } };
+    ck_assert_int_eq(ath_tcp_add_stripes(stream, ATH_STRIPES_PIECES, sockets, 2), 0);
+    struct ath_channels *channels = ath_tcp_channels(stream);
+    ath_channels_watch(channels, &(struct ath_channels_watcher){
+                                     .loses = note_loss, .moved = note_moved, .context = &heard });
+    for (unsigned int i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hand hand = { pairs[CALLS][1], pairs[CHANNEL][1], cases[i].said };
+        void *is_whole;
+        pthread_t thread;
+        ck_assert_int_eq(pthread_create(&thread, NULL, write_by_hand, &hand), 0);
+        ck_assert_int_eq(ath_stream_read_frame(stream, FRAME_MAX, &frame), 0);
+        pthread_join(thread, &is_whole);
+        ck_assert_ptr_nonnull(is_whole);
+        ck_assert_uint_eq(heard.moved, i + 1);
+        ck_assert_uint_eq(heard.losses, cases[i].losses);
+        ck_assert_double_eq(heard.part, cases[i].part);
+    }
+    ck_assert_uint_gt(ath_channels_bytes_per_s(channels, ATH_CHANNELS_READ), 0);
+    ck_assert_uint_eq(ath_channels_bytes_per_s(channels, ATH_CHANNELS_WRITTEN), 0);
+    stream->ops->close(stream);
+    for (int i = 0; i < ALL; i++)
+        close(pairs[i][1]);
+}
+
 /* ---- a writer whose reader is this test ---- */
 
 struct drain {

@@ -1,7 +1,7 @@
 /* The judgement whether the line of a connection loses segments. */
 #include "config.h"
 
-#include "remote/session/line_loss.h"
+#include "remote/transport/line_loss.h"
 #include "unit.h"
 
 enum { MS = 1000000 };

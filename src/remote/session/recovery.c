@@ -13,23 +13,22 @@
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "remote/session/line_loss.h"
 #include "remote/session/retry.h"
 
 enum {
     LOOK_MS = 100, /* how often a wait for a path looks for the end */
     PATH_MS = 1000,
     JOIN_MS = 2000,
-    LINES_MS = 100,    /* how often the lines are looked at */
     FRAMES_LEAST = 16, /* that tell the speed by UDP */
 };
 
-/* A path that goes by UDP because its line loses. */
+/* A path that goes by UDP because its line loses on one way. */
 struct change {
+    enum ath_channels_way way;
     bool is_done;        /* or was begun, and taken back: it does not change again */
     bool is_tried;       /* a connection by UDP has been made */
-    unsigned int frames; /* since then */
-    uint64_t before;     /* the speed before, bytes a second; 0: not known */
+    unsigned int frames; /* of that way, since then */
+    uint64_t before;     /* their speed before, bytes a second; 0: not known */
 };
 
 struct recovery {
@@ -42,10 +41,7 @@ struct recovery {
     /* How often each channel was made, with the attempts that the server may have seen. Only the
      * thread uses it. */
     uint32_t generations[ATH_STRIPES_MAX];
-    /* of the thread that writes frames */
     bool may_change;
-    uint64_t look_ms;
-    struct ath_line_loss losses[ATH_STRIPES_MAX];
     pthread_mutex_t lock; /* guards the rest, and is_udp of the paths */
     pthread_cond_t wake;
     struct change changes[ATH_DATA_PATHS_MAX];
@@ -250,41 +246,43 @@ static void compare(struct recovery *recovery, size_t path, uint64_t speed)
     change_path(recovery, path, false);
 }
 
-static void begin_change(struct recovery *recovery, size_t path, double part, uint64_t speed)
+static void note_moved(void *context, enum ath_channels_way way)
 {
-    struct change *change = &recovery->changes[path];
-    char to[ATH_ENDPOINT_TEXT];
-    if (change->is_done)
-        return;
+    struct recovery *recovery = context;
+    const uint64_t speed = ath_channels_bytes_per_s(recovery->channels, way);
+    pthread_mutex_lock(&recovery->lock);
+    for (size_t path = 0; path < ATH_DATA_PATHS_MAX; path++)
+        if (recovery->changes[path].way == way)
+            compare(recovery, path, speed);
+    pthread_mutex_unlock(&recovery->lock);
+}
+
+/* The caller has the lock. */
+static void begin_change(struct recovery *recovery, size_t path, enum ath_channels_way way,
+                         double part)
+{
+    char text[ATH_ENDPOINT_TEXT];
     ath_log(ATH_LOG_VERBOSE,
-            _("the line to %s loses %.1f %% of TCP's segments without a queue: its channels change "
-              "to UDP"),
-            ath_data_path_text(&recovery->paths[path], to), part * 100);
-    *change = (struct change){ .is_done = true, .before = speed };
+            way == ATH_CHANNELS_READ
+                ? _("the line from %s loses %.1f %% of TCP's segments without a queue: its "
+                    "channels change to UDP")
+                : _("the line to %s loses %.1f %% of TCP's segments without a queue: its channels "
+                    "change to UDP"),
+            ath_data_path_text(&recovery->paths[path], text), part * 100);
+    recovery->changes[path] = (struct change){
+        .way = way, .is_done = true, .before = ath_channels_bytes_per_s(recovery->channels, way)
+    };
     change_path(recovery, path, true);
 }
 
-/* Called behind each frame by the thread that has written it. */
-static void look_at_lines(void *context)
+static void note_loss(void *context, enum ath_channels_way way, size_t slot, double part)
 {
     struct recovery *recovery = context;
-    const uint64_t speed = ath_channels_bytes_per_s(recovery->channels);
-    struct ath_stripe_state state;
-    double part;
+    const size_t path = recovery->path_of[slot];
     pthread_mutex_lock(&recovery->lock);
-    for (size_t path = 0; path < ATH_DATA_PATHS_MAX; path++)
-        compare(recovery, path, speed);
+    if (!recovery->changes[path].is_done)
+        begin_change(recovery, path, way, part);
     pthread_mutex_unlock(&recovery->lock);
-    if (ath_now_ms() < recovery->look_ms)
-        return;
-    recovery->look_ms = ath_now_ms() + LINES_MS;
-    for (size_t slot = 0; ath_channels_state(recovery->channels, slot, &state); slot++) {
-        if (!ath_line_loss_look(&recovery->losses[slot], &state, &part))
-            continue;
-        pthread_mutex_lock(&recovery->lock);
-        begin_change(recovery, recovery->path_of[slot], part, speed);
-        pthread_mutex_unlock(&recovery->lock);
-    }
 }
 
 static void end(void *context)
@@ -321,10 +319,11 @@ int ath_recovery_begin(struct ath_channels *channels, const struct ath_stripes *
         recovery->generations[i] = 1;
     pthread_mutex_init(&recovery->lock, NULL);
     ath_cond_init(&recovery->wake);
-    ath_channels_watch(channels, &(struct ath_channels_watcher){
-                                     .lost = note_lost,
-                                     .wrote = recovery->may_change ? look_at_lines : NULL,
-                                     .end = end,
-                                     .context = recovery });
+    ath_channels_watch(
+        channels, &(struct ath_channels_watcher){ .lost = note_lost,
+                                                  .loses = recovery->may_change ? note_loss : NULL,
+                                                  .moved = recovery->may_change ? note_moved : NULL,
+                                                  .end = end,
+                                                  .context = recovery });
     return 0;
 }

@@ -4,9 +4,10 @@
  * server takes the connection as it took the first one, under another number: that of the
  * channel and the number of the session's connections for each time.
  *
- * In the same way channels change from TCP to UDP by a path whose line loses segments
- * (line_loss.h), if the session may (may_change of the stripes). They change back if no way by UDP
- * is found, or if copies are slower by it. Each path changes once in a session.
+ * In the same way channels change from TCP to UDP by a path whose line loses segments on the way
+ * to the server or from it (transport/line_loss.h), if the session may (may_change of the stripes).
+ * They change back if no way by UDP is found, or if copies on that way are slower by it. Each path
+ * changes once in a session.
  */
 #pragma once
 #include "remote/session/stripes.h"

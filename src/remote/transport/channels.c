@@ -163,9 +163,11 @@ int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t gene
     return is_newer ? 0 : -EINVAL;
 }
 
-uint64_t ath_channels_bytes_per_s(const struct ath_channels *channels)
+uint64_t ath_channels_bytes_per_s(const struct ath_channels *channels, enum ath_channels_way way)
 {
-    return atomic_load_explicit(&channels->stream->cost.bytes_per_s, memory_order_relaxed);
+    const struct ath_path_cost *cost =
+        way == ATH_CHANNELS_READ ? &channels->read_cost : &channels->stream->cost;
+    return atomic_load_explicit(&cost->bytes_per_s, memory_order_relaxed);
 }
 
 bool ath_channels_are_shut(const struct ath_channels *channels)
@@ -286,6 +288,16 @@ void ath_channel_frame_note(struct ath_channel_frame *frame, int status)
     int none = 0;
     if (status && atomic_compare_exchange_strong(&frame->failure, &none, status))
         frame->channels->stream->ops->shut(frame->channels->stream);
+}
+
+void ath_channel_frame_tell(const struct ath_channel_frame *frame, enum ath_channels_way way)
+{
+    const struct ath_channels_watcher *watcher = &frame->channels->watcher;
+    for (size_t i = 0; i < ATH_CHANNELS_MAX; i++)
+        if (frame->loses[i] && watcher->loses)
+            watcher->loses(watcher->context, way, i, (double)frame->loses[i] / ATH_PIECE_PARTS);
+    if (watcher->moved)
+        watcher->moved(watcher->context, way);
 }
 
 size_t ath_channel_frame_bits(const struct ath_channel_frame *frame)

@@ -43,12 +43,19 @@ void ath_channels_shut(struct ath_channels *channels);
 void ath_channels_abandon(struct ath_channels *channels);
 void ath_channels_free(struct ath_channels *channels);
 
-/* lost() is called when a channel is taken out, by any thread of a read or a write, and once for a
- * connection. wrote() is called behind each frame, by the thread that has written it. end() is
- * called before the channels are freed. NULL: nothing is. Set before the first frame. */
+enum ath_channels_way { ATH_CHANNELS_WRITTEN, ATH_CHANNELS_READ };
+
+/*
+ * lost() is called when a channel is taken out, by any thread of a read or a write, and once for a
+ * connection. loses() and moved() are called behind each frame, by the thread that has written or
+ * read it: loses() for each channel whose line loses a part of TCP's segments on that way
+ * (line_loss.h), as the kernel of the side that writes counts them. end() is called before the
+ * channels are freed. NULL: nothing is. Set before the first frame.
+ */
 struct ath_channels_watcher {
     void (*lost)(void *context, size_t slot);
-    void (*wrote)(void *context);
+    void (*loses)(void *context, enum ath_channels_way way, size_t slot, double part);
+    void (*moved)(void *context, enum ath_channels_way way);
     void (*end)(void *context);
     void *context;
 };
@@ -63,8 +70,8 @@ void ath_channels_watch(struct ath_channels *channels, const struct ath_channels
 int ath_channels_offer(struct ath_channels *channels, size_t slot, uint32_t generation,
                        struct ath_socket socket);
 
-/* Returns the speed of the latest large frames that were written; 0: not known. */
-uint64_t ath_channels_bytes_per_s(const struct ath_channels *channels);
+/* Returns the speed of the latest large frames that were written or read; 0: not known. */
+uint64_t ath_channels_bytes_per_s(const struct ath_channels *channels, enum ath_channels_way way);
 
 /* Returns whether the stream is shut, so that no channel will be used again. */
 bool ath_channels_are_shut(const struct ath_channels *channels);

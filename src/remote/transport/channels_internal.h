@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "remote/transport/channels.h"
+#include "remote/transport/line_loss.h"
 #include "remote/transport/pace.h"
 #include "remote/transport/pieces.h"
 
@@ -31,6 +32,9 @@ struct ath_channels {
     struct ath_stripe_state before[ATH_CHANNELS_MAX]; /* counts of connections before that of now */
     struct ath_pace paces[ATH_CHANNELS_MAX];          /* of the writer, as the next field */
     uint32_t paced[ATH_CHANNELS_MAX];                 /* the generation that the pace is of */
+    struct ath_line_loss losses[ATH_CHANNELS_MAX];
+    uint64_t look_ms;               /* when the lines are looked at again */
+    struct ath_path_cost read_cost; /* of the reader */
     struct ath_team *readers, *writers;
     uint32_t written, read; /* frames so far */
     atomic_bool is_shut;
@@ -41,6 +45,7 @@ struct ath_channels {
 struct ath_channel_frame {
     struct ath_channels *channels;
     struct ath_channel *used[ATH_CHANNELS_MAX]; /* NULL: not used, or not any more */
+    uint32_t loses[ATH_CHANNELS_MAX];           /* the parts that the heads of the end have */
     unsigned int named; /* a bit for each channel that both sides use for the frame */
     uint32_t number;
     struct ath_pieces pieces;
@@ -68,6 +73,9 @@ void ath_channel_frame_put_out(struct ath_channel_frame *frame, size_t slot);
 
 /* Notes a failure of the stream, and shuts it, so that threads that wait return. Any thread. */
 void ath_channel_frame_note(struct ath_channel_frame *frame, int status);
+
+/* Tells the watcher that a frame has been written or read. */
+void ath_channel_frame_tell(const struct ath_channel_frame *frame, enum ath_channels_way way);
 
 /* The number of bytes of the bits of a frame's units. */
 size_t ath_channel_frame_bits(const struct ath_channel_frame *frame);

@@ -81,6 +81,12 @@ static int receive_all(struct reading *reading, const struct ath_channel *channe
     return 0;
 }
 
+/* No peer's word makes a part more than the whole. */
+static uint32_t part_of(const struct ath_piece *end)
+{
+    return end->first < ATH_PIECE_PARTS ? end->first : ATH_PIECE_PARTS;
+}
+
 /* Reads a piece. *out_is_end: the channel has no more for this round. */
 static int read_piece(struct reading *reading, size_t slot, uint64_t *own_ns, bool *out_is_end)
 {
@@ -93,6 +99,8 @@ static int read_piece(struct reading *reading, size_t slot, uint64_t *own_ns, bo
     if (!status)
         status = ath_pieces_place(&frame->pieces, head, &piece);
     *out_is_end = !status && !piece.count;
+    if (*out_is_end)
+        frame->loses[slot] = part_of(&piece);
     if (status || *out_is_end)
         return status;
     status = receive_all(reading, channel, reading->bytes + piece.begin, piece.end - piece.begin,
@@ -216,9 +224,14 @@ int ath_channels_read(struct ath_channels *channels, void *bytes, size_t length)
     int status = stream->ops->read(stream, &generations, sizeof generations);
     if (status)
         return status;
+    const uint64_t begin_ns = ath_now_ns();
     ath_channel_frame_take(&reading.frame, le64toh(generations));
     while (!status && missing)
         status = read_round(&reading, &missing);
     ath_channel_frame_drop(&reading.frame, ~0u);
-    return status;
+    if (status)
+        return status;
+    ath_path_cost_add(&channels->read_cost, length, ath_now_ns() - begin_ns);
+    ath_channel_frame_tell(&reading.frame, ATH_CHANNELS_READ);
+    return 0;
 }

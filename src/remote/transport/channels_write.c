@@ -12,7 +12,7 @@
 #include "remote/transport/poll_briefly.h"
 #include "remote/transport/team.h"
 
-enum { PARTS_MAX = 4 };
+enum { PARTS_MAX = 4, LINES_MS = 100 /* how often the lines are looked at */ };
 
 struct written {
     struct ath_channel_frame frame; /* first */
@@ -201,7 +201,7 @@ static void write_channel(void *job, size_t slot)
            ath_pieces_take(&frame->pieces, count, room, &piece))
         status = write_piece(written, slot, &piece);
     if (!status)
-        status = write_piece(written, slot, &(struct ath_piece){ 0 });
+        status = write_piece(written, slot, &(struct ath_piece){ .first = frame->loses[slot] });
     if (status)
         ath_channel_frame_put_out(frame, slot);
 }
@@ -237,6 +237,20 @@ static int write_round(struct written *written, uint32_t *out_missing)
     return status ? status : apply_verdict(written, out_missing);
 }
 
+/* Looks whether the lines have lost segments of the frames before this one. */
+static void look_at_lines(struct ath_channel_frame *frame)
+{
+    struct ath_channels *channels = frame->channels;
+    struct ath_stripe_state state;
+    double part;
+    if (ath_now_ms() < channels->look_ms)
+        return;
+    channels->look_ms = ath_now_ms() + LINES_MS;
+    for (size_t i = 0; ath_channels_state(channels, i, &state); i++)
+        if (ath_line_loss_look(&channels->losses[i], &state, &part))
+            frame->loses[i] = (uint32_t)(part * ATH_PIECE_PARTS);
+}
+
 int ath_channels_write(struct ath_channels *channels, const struct iovec *parts, size_t count)
 {
     struct written written = { .frame = { .channels = channels, .number = ++channels->written },
@@ -250,6 +264,7 @@ int ath_channels_write(struct ath_channels *channels, const struct iovec *parts,
     for (size_t i = 0; i < count; i++)
         length += parts[i].iov_len;
     ath_pieces_init(&written.frame.pieces, length);
+    look_at_lines(&written.frame);
     pthread_mutex_init(&written.verdict_lock, NULL);
     uint64_t generations = htole64(ath_channel_frame_choose(&written.frame));
     int status = stream->ops->write(stream, &(struct iovec){ &generations, sizeof generations }, 1);
@@ -259,7 +274,7 @@ int ath_channels_write(struct ath_channels *channels, const struct iovec *parts,
         status = write_round(&written, &missing);
     ath_channel_frame_drop(&written.frame, ~0u);
     pthread_mutex_destroy(&written.verdict_lock);
-    if (!status && channels->watcher.wrote)
-        channels->watcher.wrote(channels->watcher.context);
+    if (!status)
+        ath_channel_frame_tell(&written.frame, ATH_CHANNELS_WRITTEN);
     return channels->is_shut && status ? -ESHUTDOWN : status;
 }

@@ -1,8 +1,9 @@
 /*
  * The pieces of a large frame that goes by several connections of different speed. A connection
  * that is free takes the next piece, and sends the piece's head in front of it, which says where it
- * belongs. Behind its last piece of a round each connection sends a head without units. If a
- * connection fails, the others carry in a further round what has not come.
+ * belongs. Behind its last piece of a round each connection sends a head without units, which says
+ * whether its line loses segments on the way from the writer. If a connection fails, the others
+ * carry in a further round what has not come.
  *
  * A piece is a run of units, of 64 KiB each (of more in frames of more than 1 GiB). Pieces are
  * large at the beginning and small at the end, so that all connections are done at about the same
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ATH_PIECES_UNITS_MAX = 16384, ATH_PIECE_HEAD = 8 };
+enum { ATH_PIECES_UNITS_MAX = 16384, ATH_PIECE_HEAD = 8, ATH_PIECE_PARTS = 10000 };
 
 struct ath_pieces {
     size_t length, unit; /* bytes of the frame and of a unit; the last unit may be shorter */
@@ -25,8 +26,10 @@ struct ath_pieces {
 };
 
 struct ath_piece {
-    uint32_t first, count; /* units; count 0: the end */
-    size_t begin, end;     /* bytes of the frame */
+    /* Units. count 0: the end; then first is the part of TCP's segments, in ATH_PIECE_PARTS, that
+     * the line loses (line_loss.h), or 0. Older versions write 0 there, and do not read it. */
+    uint32_t first, count;
+    size_t begin, end; /* bytes of the frame */
 };
 
 /* Divides a frame of this many bytes. Both sides come to the same units. */

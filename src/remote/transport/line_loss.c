@@ -1,7 +1,7 @@
 /* The figures are sums, so each judgement is of their growth. */
 #include "config.h"
 
-#include "remote/session/line_loss.h"
+#include "remote/transport/line_loss.h"
 
 enum {
     SEGMENTS_LEAST = 2000,
