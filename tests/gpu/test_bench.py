@@ -153,8 +153,10 @@ class SharesCommand(unittest.TestCase):
 
     def test_shares_are_relative_to_each_program_alone(self):
         """The middle one of three rounds counts; 10:90 with programs that lose a tenth of what they share."""
-        error, total = share_parts.share_rows("shares", "a", (10, 90), [[0.9, 0.1], [0.117, 0.783], [0.09, 0.81]])
+        held = [[0.1, 0.9], [0.9, 0.1], [0.12, 0.88]]
+        error, by_books, total = share_parts.share_rows("shares", "a", (10, 90), ([[0.9, 0.1], [0.117, 0.783], [0.09, 0.81]], held))
         self.assertAlmostEqual(error.value, 3)
+        self.assertAlmostEqual(by_books.value, 2)
         self.assertAlmostEqual(total.value, 90)
         self.assertEqual([row.is_met() for row in (error, total)], [False, False])
         self.assertEqual(error.details["wanted"], [10, 90])
@@ -164,10 +166,10 @@ class SharesCommand(unittest.TestCase):
 
     def test_a_round_without_work_is_an_error_with_words(self):
         """A machine may be so busy that nothing ends in a short round. One program alone may have nothing, all together may not."""
-        error, _ = share_parts.share_rows("shares", "a", (50, 50), [[1, 0], [1, 0], [1, 0]])
+        error, *_ = share_parts.share_rows("shares", "a", (50, 50), ([[1, 0], [1, 0], [1, 0]], [[1, 0]] * 3))
         self.assertAlmostEqual(error.value, 50)
         with self.assertRaisesRegex(RuntimeError, "a: all programs together did no work in a whole round: measure for longer"):
-            share_parts.share_rows("shares", "a", (50, 50), [[1, 1], [0, 0], [1, 1]])
+            share_parts.share_rows("shares", "a", (50, 50), ([[1, 1], [0, 0], [1, 1]], [[0.5, 0.5]] * 3))
         idle = unittest.mock.Mock(kind="graphs", **{"result.return_value": {"work_us": 0, "seconds": 0.1}})
         with self.assertRaisesRegex(RuntimeError, "graphs alone did no work"):
             share_parts.alone(idle, 0.1)
