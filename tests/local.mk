@@ -94,6 +94,7 @@ UNIT_TESTS = \
 	tests/unit/test_local_driver \
 	tests/unit/test_memory_room \
 	tests/unit/test_copy_source \
+	tests/unit/test_served_calls \
 	tests/unit/test_session_contexts \
 	tests/unit/test_session_turns \
 	tests/unit/test_set \
@@ -153,6 +154,7 @@ tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_ca
 # A session at a driver of the test's own.
 tests_unit_test_library_kernels_SOURCES = tests/unit/test_library_kernels.c tests/unit/session.h
 tests_unit_test_managed_memory_SOURCES = tests/unit/test_managed_memory.c tests/unit/session.h
+tests_unit_test_served_calls_SOURCES = tests/unit/test_served_calls.c tests/unit/session.h
 tests_unit_test_session_contexts_SOURCES = tests/unit/test_session_contexts.c tests/unit/session.h
 tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/unit/session.h
 
@@ -174,6 +176,7 @@ $(tests_unit_test_answer_cache_OBJECTS) \
 	$(tests_unit_test_memory_room_OBJECTS) \
 	$(tests_unit_test_parameter_layout_OBJECTS) \
 	$(tests_unit_test_part_OBJECTS) \
+	$(tests_unit_test_served_calls_OBJECTS) \
 	$(tests_unit_test_session_contexts_OBJECTS) \
 	$(tests_unit_test_stream_pool_OBJECTS) \
 	$(tests_unit_test_trial_OBJECTS) \
