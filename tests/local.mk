@@ -83,6 +83,8 @@ UNIT_TESTS = \
 	tests/unit/test_places \
 	tests/unit/test_process_facts \
 	tests/unit/test_propose \
+	tests/unit/test_qp \
+	tests/unit/test_rdma \
 	tests/unit/test_locked_in \
 	tests/unit/test_retry \
 	tests/unit/test_ring \
@@ -145,6 +147,12 @@ tests_unit_test_schema_SOURCES = tests/unit/test_schema.c tests/unit/documents.h
 
 # The sandbox and the driver's library are the test's own.
 tests_unit_test_trial_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic -Wl,--wrap=ath_sandbox_enter -Wl,--wrap=ath_driver_library_open
+
+# RDMA devices, made.
+tests_unit_test_qp_SOURCES = tests/unit/test_qp.c tests/unit/made_rdma.c tests/unit/made_rdma.h tests/unit/rdma_machine.h tests/unit/tree.h
+tests_unit_test_rdma_SOURCES = tests/unit/test_rdma.c tests/unit/made_rdma.c tests/unit/made_rdma.h tests/unit/rdma_machine.h tests/unit/tree.h
+tests_unit_test_qp_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ath_late_load
+tests_unit_test_rdma_LDFLAGS = $(tests_unit_test_qp_LDFLAGS)
 
 # Files of the dynamic linker, made.
 tests_unit_test_closure_SOURCES = tests/unit/test_closure.c tests/unit/made_cache.h tests/unit/made_elf.h
