@@ -89,6 +89,8 @@ static CUresult take_conditional(struct ath_cuda_exchange *exchange, CUgraphNode
     struct ath_cuda_wire_graph_add_conditional_node_result answer =
         ath_cuda_wire_answer_graph_add_conditional_node(exchange->answer);
     struct ath_wire_list list = ath_cuda_wire_graph_add_conditional_node_result_graphs(answer);
+    if (list.count != params->size)
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
     CUgraphNode made = (CUgraphNode)(uintptr_t)ath_cuda_to_own(
         side, ATH_CUDA_KIND_GRAPH_NODE,
         ath_cuda_wire_graph_add_conditional_node_result_node(answer));
@@ -96,8 +98,8 @@ static CUresult take_conditional(struct ath_cuda_exchange *exchange, CUgraphNode
     CUgraph *graphs = ath_cuda_room(side, list.count, sizeof *graphs);
     for (uint32_t i = 0; graphs && i < list.count; i++)
         graphs[i] = graph_at(side, list, i);
-    if (!graphs || list.count != params->size)
-        return graphs ? CUDA_ERROR_DEVICE_UNAVAILABLE : side->status;
+    if (!graphs)
+        return side->status;
     *node = made;
     params->phGraph_out = graphs;
     return CUDA_SUCCESS;
