@@ -96,6 +96,7 @@ UNIT_TESTS = \
 	tests/unit/test_local_driver \
 	tests/unit/test_memory_room \
 	tests/unit/test_copy_source \
+	tests/unit/test_cuda_common \
 	tests/unit/test_served_calls \
 	tests/unit/test_session_contexts \
 	tests/unit/test_session_turns \
@@ -176,6 +177,7 @@ $(tests_unit_test_answer_cache_OBJECTS) \
 	$(tests_unit_test_call_rooms_OBJECTS) \
 	$(tests_unit_test_call_threads_OBJECTS) \
 	$(tests_unit_test_copy_source_OBJECTS) \
+	$(tests_unit_test_cuda_common_OBJECTS) \
 	$(tests_unit_test_instance_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
 	$(tests_unit_test_listen_address_OBJECTS) \
