@@ -87,6 +87,7 @@ UNIT_TESTS = \
 	tests/unit/test_rdma \
 	tests/unit/test_locked_in \
 	tests/unit/test_retry \
+	tests/unit/test_review_json \
 	tests/unit/test_ring \
 	tests/unit/test_roce_edit \
 	tests/unit/test_root \

@@ -68,9 +68,8 @@ static void add_ports_of(const struct ath_machine *machine, size_t gpu, const st
 static int compare_ports(const void *a, const void *b)
 {
     const struct ath_place_port *x = a, *y = b;
-    if (x->nearness != y->nearness)
-        return x->nearness < y->nearness ? -1 : 1;
-    return (x->nic > y->nic) - (x->nic < y->nic);
+    int nearness = (x->nearness > y->nearness) - (x->nearness < y->nearness);
+    return nearness ? nearness : (x->nic > y->nic) - (x->nic < y->nic);
 }
 
 void ath_place_find_ports(const struct ath_machine *machine, const size_t *gpus, size_t gpu_count,

@@ -205,6 +205,31 @@ class Crashes(ProcessCase):
         os.remove(os.path.join(self.folder, "bad"))
         self.assertTrue(harness.wait_until(lambda: self.nodes.states() == RUNNING))
 
+    def test_signals_to_a_supervisor(self):
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+            with self.subTest(number):
+                seen = self.nodes.outcomes() and self.nodes.survey()
+                for node, pids in seen.items():
+                    os.kill(pids["supervisor"], number)
+                    self.assertTrue(harness.wait_until(lambda: not nodes.is_alive(pids["supervisor"])), node)
+                    self.assertFalse(nodes.is_alive(pids["pid"]))
+                now = self.nodes.survey()
+                self.assertEqual({(one["state"], one["problem"]) for one in now.values()}, {("stopped", None)})
+
+    def test_signals_to_a_supervisor_that_waits(self):
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+            with self.subTest(number):
+                self.script(f"[ -e {self.folder}/bad ] && exit 9\nexec {nodes.runtime()} \"$@\"")
+                self.assertEqual(self.nodes.outcomes()[0], "started")
+                with open(os.path.join(self.folder, "bad"), "w", encoding="ascii"):
+                    pass
+                seen = self.nodes.survey()[0]
+                os.kill(seen["pid"], signal.SIGKILL)
+                self.assertTrue(harness.wait_until(lambda: self.nodes.survey()[0]["state"] == "restarting"))
+                os.kill(seen["supervisor"], number)
+                self.assertTrue(harness.wait_until(lambda: not nodes.is_alive(seen["supervisor"])))
+                os.remove(os.path.join(self.folder, "bad"))
+
     @staticmethod
     def ticks_of(pid):
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

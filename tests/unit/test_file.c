@@ -289,6 +289,30 @@ TEST(refuses_special_files)
     ck_assert_ptr_null(text);
 }
 
+/* A program may be started without standard input: then 0 is the number of the next descriptor. */
+TEST(uses_the_descriptor_0_as_any_other)
+{
+    ath_auto_free char *path = path_of("file");
+    ath_auto_free char *fifo = path_of("fifo");
+    char got[8] = "";
+
+    close(STDIN_FILENO);
+    ck_assert_int_eq(ath_file_save(path, "one", 3, &err), 0);
+    expect_file(path, "one");
+    ck_assert_int_eq(mkfifo(fifo, 0644), 0);
+    int reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ck_assert_int_eq(reader, STDIN_FILENO);
+    reader = fcntl(reader, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(STDIN_FILENO);
+    ck_assert_int_eq(ath_file_save(fifo, "two", 3, &err), 0);
+    ck_assert_int_eq(read(reader, got, sizeof got), 3);
+    ck_assert_str_eq(got, "two");
+    close(reader);
+    ath_auto_close int lock = -1;
+    ck_assert_msg(!ath_file_lock(path, 0, &lock, &err), "%s", err.message);
+    ck_assert_int_eq(lock, STDIN_FILENO);
+}
+
 TEST(locks_out_a_second_writer)
 {
     ath_auto_free char *path = path_of("deep/er/a.yaml");

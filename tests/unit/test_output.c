@@ -694,6 +694,36 @@ static void add_plain_node(struct ath_machine *machine, const char *cpus)
     node->is_online = true;
 }
 
+/* A row of nodes without GPUs has no room for the bar of NVSwitch. */
+TEST(svg_has_room_for_a_bar_above_gpus_only)
+{
+    enum { NODES = 8 };
+    struct rect nodes[2][NODES + 1];
+
+    for (int has_bar = 0; has_bar < 2; has_bar++) {
+        ATH_AUTO(ath_machine) machine = { .source = ATH_SOURCE_ROOT };
+        for (int id = 0; id < NODES; id++) {
+            struct ath_numa_node *node = ath_machine_add_node(&machine, id);
+            ck_assert_int_eq(ath_idset_parse_list(id ? "1" : "0", &node->cpus), 0);
+            node->is_online = true;
+        }
+        for (uint8_t bus = 1; bus < 5; bus++) {
+            struct ath_gpu *gpu = add_gpu_at(&machine, bus);
+            gpu->has_nvlinks = true;
+            if (has_bar)
+                *(struct ath_nvlink *)ath_push(&gpu->nvlinks, &gpu->nvlink_count,
+                                               sizeof *gpu->nvlinks) =
+                    (struct ath_nvlink){ .kind = ATH_PEER_SWITCH, .count = 18, .speed_mbps = -1 };
+        }
+        ath_machine_finish(&machine);
+        ath_auto_free char *text = shown(&machine, ATH_FORMAT_SVG, &plain);
+        ck_assert_uint_ge(find_rects(text, "class=\"node\"", nodes[has_bar], NODES + 1), NODES);
+    }
+    ck_assert_int_gt(nodes[1][NODES - 1].y, nodes[1][0].y); /* another row */
+    ck_assert_int_gt(nodes[1][0].height, nodes[0][0].height);
+    ck_assert_int_eq(nodes[1][NODES - 1].height, nodes[0][NODES - 1].height);
+}
+
 TEST(svg_shows_whole_names_and_headings)
 {
     static const char *const cpus[] = { "0-31,64-95,128-159,192-223",

@@ -404,6 +404,27 @@ TEST(ports_with_and_without_rdma)
     ck_assert_ptr_eq(only.items[0].nic, &machine.nics[7]);
 }
 
+/* Ports come by nearness, and equally near ones in the order of the machine. */
+TEST(nearest_ports_come_first)
+{
+    static const size_t gpus[] = { 7, 0 };
+    ATH_AUTO(ath_place_ports) one = { 0 }, two = { 0 };
+
+    begin(made_azure);
+    free(machine.nics[7].rdma_device);
+    machine.nics[7].rdma_device = NULL;
+    ath_place_find_ports(&machine, gpus, 1, NULL, &one);
+    ck_assert_uint_eq(one.count, 4);
+    ck_assert_ptr_eq(one.items[0].nic, &machine.nics[7]);
+    ath_place_find_ports(&machine, gpus, 2, NULL, &two);
+    ck_assert_uint_eq(two.count, 5);
+    for (size_t i = 1; i < two.count; i++) {
+        const struct ath_place_port *before = &two.items[i - 1], *port = &two.items[i];
+        ck_assert_uint_le(before->nearness, port->nearness);
+        ck_assert(before->nearness < port->nearness || before->nic < port->nic);
+    }
+}
+
 /* CUDA does not number GPUs of other vendors, or those that the driver does not run. */
 TEST(numbers_of_cuda)
 {

@@ -180,13 +180,19 @@ static bool reap(struct supervisor *supervisor)
     return has_ended;
 }
 
+/* Returns whether a signal asks the supervisor to end. */
+static bool is_end(int number)
+{
+    return number == SIGTERM || number == SIGINT || number == SIGHUP;
+}
+
 static void watch(struct supervisor *supervisor)
 {
     struct ath_process_state *state = supervisor->state;
     while (!reap(supervisor)) {
         const struct timespec look = { .tv_sec = ATH_SUPERVISOR_LOOK_S };
         int number = sigtimedwait(&supervisor->signals, NULL, &look);
-        if (number == SIGTERM || number == SIGINT || number == SIGHUP)
+        if (is_end(number))
             pass_on(supervisor);
         look_at_files(supervisor);
     }
@@ -202,7 +208,7 @@ static void wait_before_next(struct supervisor *supervisor, int wait_ms)
         const struct timespec left = { (time_t)((end - now) / 1000),
                                        (long)((end - now) % 1000 * 1000000) };
         int number = sigtimedwait(&supervisor->signals, NULL, &left);
-        if (number == SIGTERM || number == SIGINT || number == SIGHUP)
+        if (is_end(number))
             supervisor->is_stopping = true;
         reap(supervisor);
     }
