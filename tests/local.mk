@@ -93,6 +93,7 @@ UNIT_TESTS = \
 	tests/unit/test_root \
 	tests/unit/test_save \
 	tests/unit/test_schema \
+	tests/unit/test_host_limits \
 	tests/unit/test_listen_address \
 	tests/unit/test_local_driver \
 	tests/unit/test_memory_room \
@@ -116,6 +117,7 @@ UNIT_TESTS = \
 	tests/unit/test_turns \
 	tests/unit/test_turn_gate \
 	tests/unit/test_udp \
+	tests/unit/test_unused \
 	tests/unit/test_visible_devices \
 	tests/unit/test_wire \
 	tests/unit/test_wrong_handles
@@ -132,6 +134,8 @@ tests_unit_test_check_SOURCES = tests/unit/test_check.c tests/unit/documents.h
 tests_unit_test_document_SOURCES = tests/unit/test_document.c tests/unit/documents.h
 tests_unit_test_edit_SOURCES = tests/unit/test_edit.c tests/unit/documents.h
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c tests/unit/documents.h tests/unit/tree.h
+tests_unit_test_unused_SOURCES = tests/unit/test_unused.c tests/unit/tree.h
+tests_unit_test_host_limits_SOURCES = tests/unit/test_host_limits.c tests/unit/tree.h
 tests_unit_test_process_facts_SOURCES = tests/unit/test_process_facts.c tests/unit/tree.h
 tests_unit_test_health_SOURCES = tests/unit/test_health.c tests/unit/documents.h
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/turns_world.h
@@ -179,6 +183,7 @@ $(tests_unit_test_answer_cache_OBJECTS) \
 	$(tests_unit_test_call_threads_OBJECTS) \
 	$(tests_unit_test_copy_source_OBJECTS) \
 	$(tests_unit_test_cuda_common_OBJECTS) \
+	$(tests_unit_test_host_limits_OBJECTS) \
 	$(tests_unit_test_instance_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
 	$(tests_unit_test_listen_address_OBJECTS) \

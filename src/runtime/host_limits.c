@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "base/root.h"
 #include "base/text.h"
 #include "base/unknown.h"
 #include "runtime/event_log.h"
@@ -51,7 +50,7 @@ static int64_t group_limit(const struct ath_root *root, const char *base, const 
     int64_t limit_bytes = read_limit(root, base, file);
     for (size_t length = strlen(folder); length > strlen(base); folder[length] = '\0') {
         limit_bytes = smaller(limit_bytes, read_limit(root, folder, file));
-        while (length > strlen(base) && folder[--length] != '/')
+        while (length > strlen(base) && folder[--length] == '/')
             ;
     }
     return limit_bytes;
@@ -72,17 +71,14 @@ static int64_t limit_of_line(const struct ath_root *root, char *line)
                : ATH_UNKNOWN;
 }
 
-int64_t ath_host_limits_memory(void)
+int64_t ath_host_limits_memory(const struct ath_root *root)
 {
-    ATH_AUTO(ath_root) root = { .fd = -1 };
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     int64_t bytes = pages > 0 && page_bytes > 0 ? (int64_t)pages * page_bytes : ATH_UNKNOWN;
-    if (ath_root_open("/", &root, NULL))
-        return bytes;
-    ath_auto_free char *groups = ath_root_read(&root, "proc/self/cgroup");
+    ath_auto_free char *groups = ath_root_read(root, "proc/self/cgroup");
     char *rest = groups, *line;
     while (rest && (line = strsep(&rest, "\n")))
-        bytes = smaller(bytes, limit_of_line(&root, line));
+        bytes = smaller(bytes, limit_of_line(root, line));
     return bytes;
 }
 
@@ -175,7 +171,9 @@ static void raise_oom_score(void)
 void ath_host_limits_apply(const struct ath_server *server, struct ath_session_board_entry *entry)
 {
     static const struct ath_host_budget budget = { .take = take, .give = give };
-    int64_t memory_bytes = ath_host_limits_memory();
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    (void)ath_root_open("/", &root, NULL); /* without it the machine's memory counts */
+    int64_t memory_bytes = ath_host_limits_memory(&root);
     host.server = server;
     host.entry = entry;
     host.own_bytes = host.all_bytes = ATH_UNKNOWN;

@@ -5,6 +5,7 @@
  * out.
  */
 #pragma once
+#include "base/root.h"
 #include "runtime/server.h"
 
 enum {
@@ -14,9 +15,9 @@ enum {
     ATH_HOST_OOM_SCORE = 500,     /* proc(5), oom_score_adj */
 };
 
-/* The memory that processes of this control group may have, or this machine's. ATH_UNKNOWN if the
- * kernel does not say. */
-int64_t ath_host_limits_memory(void);
+/* The memory that processes of this control group may have, or this machine's. root: where /proc
+ * and /sys are. ATH_UNKNOWN if the kernel does not say. */
+int64_t ath_host_limits_memory(const struct ath_root *root);
 
 /* Applies the limits to this process, which serves the session of an entry, before other threads
  * exist and while the process may still read /proc. */
