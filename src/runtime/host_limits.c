@@ -50,7 +50,7 @@ static int64_t group_limit(const struct ath_root *root, const char *base, const 
     int64_t limit_bytes = read_limit(root, base, file);
     for (size_t length = strlen(folder); length > strlen(base); folder[length] = '\0') {
         limit_bytes = smaller(limit_bytes, read_limit(root, folder, file));
-        while (length > strlen(base) && folder[--length] == '/')
+        while (length > strlen(base) && folder[--length] != '/')
             ;
     }
     return limit_bytes;
