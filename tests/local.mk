@@ -22,6 +22,7 @@ UNIT_TESTS = \
 	tests/unit/test_command \
 	tests/unit/test_cuda_image \
 	tests/unit/test_docker_answer \
+	tests/unit/test_docker_fault \
 	tests/unit/test_docker_host \
 	tests/unit/test_docker_stream \
 	tests/unit/test_document \
@@ -45,6 +46,7 @@ UNIT_TESTS = \
 	tests/unit/test_lack \
 	tests/unit/test_kubernetes \
 	tests/unit/test_kubernetes_agent \
+	tests/unit/test_kubernetes_guard \
 	tests/unit/test_kubernetes_quota \
 	tests/unit/test_ld_cache \
 	tests/unit/test_library_kernels \
@@ -139,6 +141,7 @@ tests_unit_test_host_limits_SOURCES = tests/unit/test_host_limits.c tests/unit/t
 tests_unit_test_process_facts_SOURCES = tests/unit/test_process_facts.c tests/unit/tree.h
 tests_unit_test_health_SOURCES = tests/unit/test_health.c tests/unit/documents.h
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/turns_world.h
+tests_unit_test_docker_fault_SOURCES = tests/unit/test_docker_fault.c tests/unit/tree.h
 tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c tests/unit/tree.h
 tests_unit_test_net_limit_SOURCES = tests/unit/test_net_limit.c tests/unit/patience.h
 tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/patience.h

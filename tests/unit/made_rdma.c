@@ -188,7 +188,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wish, struct ibv_sen
     struct made_pair *pair = (struct made_pair *)qp;
 
     *bad = wish;
-    if (fails("ibv_post_send"))
+    if ((!rdma.fails_on || rdma.fails_on == qp->context->device) && fails("ibv_post_send"))
         return rdma.code;
     pthread_mutex_lock(&rdma.lock);
     int fault = check_message(pair, wish);

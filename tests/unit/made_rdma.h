@@ -37,6 +37,7 @@ struct made_rdma {
     /* Faults to make. */
     const char *fails; /* the function; of ibv_modify_qp() alone: the state, as in "RTR" */
     int code;          /* its errno */
+    const struct ibv_device *fails_on; /* of ibv_post_send() alone: the device; NULL: each */
     bool has_no_inline, is_spoiling, has_no_devices;
     enum ibv_wc_status ends; /* of messages */
     /* Observations. */

@@ -123,6 +123,33 @@ TEST(a_pod_asks_for_whole_gpus)
     ck_assert_ptr_null(pod.wish.preferred_model);
 }
 
+/* A resource of ours that is not known is not one that is asked for. */
+TEST(resources_are_known_by_name)
+{
+    static const struct {
+        const char *container;
+        bool does_ask;
+        const char *unknown;
+    } rows[] = {
+        { "{}", false, NULL },
+        { "{\"resources\":{\"limits\":{\"cpu\":1,\"nvidia.com/gpu\":1}}}", false, NULL },
+        { "{\"resources\":{\"requests\":{\"aitherion.io/gpu\":1}}}", true, NULL },
+        { "{\"resources\":{\"limits\":{\"ai.compute/vram\":1}}}", true, NULL },
+        { "{\"resources\":{\"limits\":{\"aitherion.io/gpus\":1}}}", false, "aitherion.io/gpus" },
+        { "{\"resources\":{\"limits\":{\"aitherion.io/gpu\":1},\"requests\":{\"ai.compute/x\":1}}}",
+          true, "ai.compute/x" },
+    };
+
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        json_auto_t *container = json_loads(rows[i].container, 0, NULL);
+        const char *unknown = ath_kube_unknown_resource(container);
+        ck_assert_ptr_nonnull(container);
+        ck_assert_int_eq(ath_kube_asks_for_gpus(container), rows[i].does_ask);
+        ck_assert_msg(rows[i].unknown ? unknown && !strcmp(unknown, rows[i].unknown) : !unknown,
+                      "row %zu: %s", i, unknown ? unknown : "none");
+    }
+}
+
 TEST(memory_and_share_are_those_of_all_gpus)
 {
     ATH_AUTO(ath_kube_pod) pod = { 0 };

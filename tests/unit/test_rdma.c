@@ -155,6 +155,22 @@ LOOP_TEST(notices_wrong_data, 0, ATH_PERF_OP_COUNT)
     ck_assert_ptr_nonnull(strstr(err.message, _i == ATH_PERF_READ ? "rxe1" : "rxe2"));
 }
 
+/* The first device waits for an answer that never comes: it ends when the other side fails, long
+ * before its own patience, and the error is that of the side that failed. */
+LOOP_TEST(ends_when_the_other_side_fails, 0, 2)
+{
+    const struct ath_perf_watch watch = { 0 };
+    const struct ath_perf_plan plan = plan_of(_i ? ATH_PERF_SEND : ATH_PERF_WRITE);
+    struct ath_perf_result result;
+
+    rdma.fails = "ibv_post_send";
+    rdma.code = EINVAL;
+    rdma.fails_on = &rdma.devices[1];
+    ck_assert_int_eq(run(&plan, &watch, &result), -EINVAL);
+    ck_assert_msg(strstr(err.message, "cannot post a message on 'rxe2'") != NULL, "%s",
+                  err.message);
+}
+
 static bool always(void *context)
 {
     (void)context;

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "container/image/digest.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -194,4 +195,21 @@ LOOP_TEST(notices_changed_files, 0, 3)
                      contents[_i] ? -EIO : -ENOENT);
     ck_assert_ptr_nonnull(strstr(err.message, path));
     ath_tar_reader_free(&reader);
+}
+
+/* SHA-256 of "abc" in two pieces, an example of FIPS 180-4, and of nothing. */
+TEST(digests_are_those_of_the_standard)
+{
+    struct ath_digest digest;
+    struct ath_err err;
+    char text[ATH_DIGEST_TEXT];
+
+    ck_assert_int_eq(ath_digest_begin(&digest, &err), 0);
+    ath_digest_add(&digest, "a", 1);
+    ath_digest_add(&digest, "bc", 2);
+    ath_digest_end(&digest, text);
+    ck_assert_str_eq(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    ck_assert_int_eq(ath_digest_begin(&digest, &err), 0);
+    ath_digest_end(&digest, text);
+    ck_assert_str_eq(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
