@@ -9,6 +9,7 @@
 
 #include "base/unknown.h"
 #include "proto/gpu-control.h"
+#include "runtime/memory_limits.h"
 #include "runtime/server.h"
 #include "runtime/session_board.h"
 #include "unit.h"
@@ -115,4 +116,62 @@ TEST(the_servers_share_is_for_all)
     add_program(1, 71, "host", "bob", ATH_UNKNOWN, 420);
     add_program(2, 70, "host", "alice", 300, 10);
     expect_room(0, 300, 70);
+}
+
+/* ---- what a session may have from its first allocation on ---- */
+
+enum { LIMITED = 3, KNOWN = 4 }; /* devices: the memory of the last one is not known */
+
+static struct ath_session_board_entry *limited(const size_t *devices, size_t count,
+                                               struct ath_memory_limit asked)
+{
+    server.devices.count = KNOWN + 1;
+    for (size_t i = 0; i < KNOWN; i++)
+        server.devices.items[i].memory_total_bytes = (int64_t)(TOTAL * (i + 1));
+    server.devices.items[KNOWN].memory_total_bytes = ATH_UNKNOWN;
+    struct ath_session_board_entry *entry = add(1, 70, "host", "alice", ATH_GPU_PURPOSE_CUDA);
+    ath_memory_limits_begin(&server, entry, devices, count, &asked);
+    return entry;
+}
+
+static void expect_limits(const struct ath_session_board_entry *entry, const int64_t *wanted)
+{
+    for (size_t i = 0; i <= KNOWN; i++) {
+        ck_assert_int_eq(atomic_load(&entry->limit_bytes[i]), wanted[i]);
+        ck_assert_int_eq(atomic_load(&entry->limit_source[i]) == ATH_GPU_LIMIT_SOURCE_ASKED,
+                         wanted[i] != ATH_UNKNOWN);
+    }
+}
+
+TEST(only_the_devices_of_a_program_are_limited)
+{
+    const size_t devices[] = { 1, LIMITED, KNOWN };
+    expect_limits(limited(devices, 2, (struct ath_memory_limit){ .bytes = 50 }),
+                  (const int64_t[]){ ATH_UNKNOWN, 50, ATH_UNKNOWN, 50, ATH_UNKNOWN });
+    ath_session_board_remove(server.board, 1);
+    expect_limits(limited(devices, 3, (struct ath_memory_limit){ .fraction = 0.5 }),
+                  (const int64_t[]){ ATH_UNKNOWN, TOTAL, ATH_UNKNOWN, 2 * TOTAL, ATH_UNKNOWN });
+    ath_session_board_remove(server.board, 1);
+    expect_limits(limited(devices, 3, (struct ath_memory_limit){ 0 }),
+                  (const int64_t[]){ -1, -1, -1, -1, -1 });
+}
+
+TEST(all_sessions_have_the_servers_share)
+{
+    int64_t used = 0, limit = 0;
+    server.devices.items[0].memory_total_bytes = ATH_UNKNOWN;
+    ck_assert_int_eq(ath_memory_limits_all(&server, DEVICE), ATH_UNKNOWN);
+    server.vram_fraction = 0.5;
+    ck_assert_int_eq(ath_memory_limits_all(&server, DEVICE), TOTAL / 2);
+    ck_assert_int_eq(ath_memory_limits_all(&server, 0), ATH_UNKNOWN);
+    ck_assert_int_eq(ath_memory_limits_all(&server, server.devices.count), ATH_UNKNOWN);
+    add_program(1, 70, "host", "alice", ATH_UNKNOWN, 100);
+    add_program(2, 71, "host", "bob", ATH_UNKNOWN, 20);
+    ath_memory_limits_of_device(&server, DEVICE, &used, &limit);
+    ck_assert_int_eq(used, 120);
+    ck_assert_int_eq(limit, TOTAL / 2);
+    atomic_store(&server.board->vram_fraction, 0.25); /* set while the server runs */
+    ck_assert_int_eq(ath_memory_limits_all(&server, DEVICE), TOTAL / 4);
+    atomic_store(&server.board->vram_fraction, 1);
+    ck_assert_int_eq(ath_memory_limits_all(&server, DEVICE), ATH_UNKNOWN);
 }

@@ -193,3 +193,32 @@ TEST(a_new_object_of_the_same_handle_has_no_promise)
     ck_assert_uint_eq(serial(NAME(LIBRARY, 0xa0)), 0);
     ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(LIBRARY, 0x10), 0), 0x10);
 }
+
+/* Every pair of kinds: objects of a module end with it, and so on. A stray pair would end what
+ * still lives, or keep what the driver has freed. */
+TEST(objects_end_with_objects_of_these_kinds)
+{
+    static const enum ath_cuda_kind pairs[][2] = {
+        { ATH_CUDA_KIND_KERNEL, ATH_CUDA_KIND_LIBRARY },
+        { ATH_CUDA_KIND_MODULE, ATH_CUDA_KIND_LIBRARY },
+        { ATH_CUDA_KIND_FUNCTION, ATH_CUDA_KIND_LIBRARY },
+        { ATH_CUDA_KIND_FUNCTION, ATH_CUDA_KIND_MODULE },
+        { ATH_CUDA_KIND_FUNCTION, ATH_CUDA_KIND_KERNEL },
+        { ATH_CUDA_KIND_SURFREF, ATH_CUDA_KIND_MODULE },
+        { ATH_CUDA_KIND_TEXREF, ATH_CUDA_KIND_MODULE },
+        { ATH_CUDA_KIND_GRAPH_NODE, ATH_CUDA_KIND_GRAPH },
+        { ATH_CUDA_KIND_GRAPH, ATH_CUDA_KIND_GRAPH_NODE },
+        { ATH_CUDA_KIND_ARRAY, ATH_CUDA_KIND_MIPMAPPED_ARRAY },
+        { ATH_CUDA_KIND_ARRAY, ATH_CUDA_KIND_ARRAY },
+        { ATH_CUDA_KIND_CONTEXT, ATH_CUDA_KIND_GREEN_CTX },
+    };
+    for (int kind = 0; kind < ATH_CUDA_KIND_COUNT; kind++)
+        for (int parent = 0; parent < ATH_CUDA_KIND_COUNT; parent++) {
+            bool is_pair = false;
+            for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+                is_pair |= (int)pairs[i][0] == kind && (int)pairs[i][1] == parent;
+            ck_assert_msg(ath_cuda_object_ends_with((enum ath_cuda_kind)kind,
+                                                    (enum ath_cuda_kind)parent) == is_pair,
+                          "kind %d, parent %d", kind, parent);
+        }
+}

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "cuda/common/bytes.h"
+#include "cuda/server/call_head.h"
 
 #include "session.h"
 
@@ -330,7 +331,7 @@ static void begin_load(uint32_t count, uint64_t of_uploaded)
         ath_cuda_wire_call_init_module_load_data_ex(begin(NULL)), count);
     for (uint32_t i = 0; i < count; i++) {
         struct ath_cuda_wire_image_builder image = { ath_wire_array_struct(images, i) };
-        if (i == 1 && of_uploaded)
+        if (i == (count > 1) && of_uploaded) /* the first linked one, or the only one */
             ath_cuda_wire_image_set_uploaded(image, of_uploaded);
         else
             ath_cuda_wire_image_set_data(
@@ -376,4 +377,77 @@ TEST(linked_code_may_have_come_before)
     ck_assert_str_eq(loaded[2], "// third");
     begin_load(3, 5); /* it is used up */
     ck_assert_int_eq(serve_status(), CUDA_ERROR_INVALID_IMAGE);
+}
+
+TEST(an_image_may_have_come_before)
+{
+    ck_assert_int_eq(upload(6, "// uploaded", 0, 12), CUDA_SUCCESS);
+    ck_assert_int_eq(upload(6, "// uploaded", 12, 0), CUDA_SUCCESS); /* nothing is left */
+    begin_load(1, 7);                                                /* another one */
+    ck_assert_int_eq(serve_status(), CUDA_ERROR_INVALID_IMAGE);
+    begin_load(1, 6);
+    ck_assert_int_eq(serve_status(), CUDA_SUCCESS);
+    ck_assert_uint_eq(loads, 1);
+    ck_assert_str_eq(loaded[0], "// uploaded");
+    begin_load(1, 6); /* it is used up */
+    ck_assert_int_eq(serve_status(), CUDA_ERROR_INVALID_IMAGE);
+}
+
+/* ---- heads of calls ---- */
+
+struct ways {
+    int method;
+    bool leaves_order, may_last, overtakes, brings_changes;
+};
+
+/* Reads the head of the call that was begun, as a thread's that waits for its answer or not. */
+static void expect_ways(struct ath_cuda_wire_call_builder call, bool is_asked, struct ways wanted)
+{
+    struct ath_call_head head;
+    struct ath_frame frame = { 0 };
+    int status;
+    ath_cuda_wire_call_set_thread(call, 7);
+    ath_cuda_wire_call_set_is_asked(call, is_asked);
+    const uint8_t *bytes = ath_wire_finish(&call_builder, &frame.length, &status);
+    frame.bytes = (uint8_t *)(uintptr_t)bytes;
+    ck_assert(ath_call_head_read(&frame, &head));
+    ck_assert_int_eq(head.method, wanted.method);
+    ck_assert_uint_eq(head.thread, 7);
+    ck_assert(head.is_asked == is_asked);
+    ck_assert(ath_call_leaves_order(&head) == wanted.leaves_order);
+    ck_assert(ath_call_may_last(&head) == wanted.may_last);
+    ck_assert(ath_call_overtakes(&head) == wanted.overtakes);
+    ck_assert(ath_call_brings_changes(&frame) == wanted.brings_changes);
+    frame.length = ATH_FRAME_HEAD;
+    ck_assert(!ath_call_head_read(&frame, &head));
+    ck_assert(!ath_call_brings_changes(&frame));
+}
+
+/* Only a thread that waits for an answer has no later calls yet. */
+TEST(the_head_of_a_call_says_how_it_may_be_served)
+{
+    for (int is_asked = 0; is_asked < 2; is_asked++) {
+        struct ath_cuda_wire_call_builder call = begin(NULL);
+        ath_cuda_wire_call_set_ctx_synchronize(call);
+        expect_ways(call, is_asked,
+                    (struct ways){ .method = ATH_CUDA_METHOD_cuCtxSynchronize,
+                                   .leaves_order = is_asked,
+                                   .may_last = is_asked,
+                                   .brings_changes = true });
+        call = begin(NULL);
+        ath_cuda_wire_call_init_stream_begin_capture_v2(call);
+        expect_ways(call, is_asked,
+                    (struct ways){ .method = ATH_CUDA_METHOD_cuStreamBeginCapture_v2 });
+        call = begin(NULL);
+        ath_cuda_wire_call_init_push_memory(call);
+        expect_ways(
+            call, is_asked,
+            (struct ways){ .method = ATH_CUDA_METHOD_athPushMemory, .overtakes = is_asked });
+        call = begin(NULL);
+        ath_cuda_wire_call_init_memcpy2_d_async_v2(call);
+        expect_ways(
+            call, is_asked,
+            (struct ways){ .method = ATH_CUDA_METHOD_cuMemcpy2DAsync_v2, .may_last = is_asked });
+    }
+    expect_ways(begin(NULL), true, (struct ways){ .method = -1 }); /* no function */
 }
