@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -255,6 +256,86 @@ class SlowLine(unittest.TestCase):
         self.assertEqual(self.line.process.returncode, 0)
         with contextlib.suppress(ConnectionResetError):
             self.assertEqual(client.recv(1), b"")
+
+
+# Sends datagrams of some sizes from one namespace to an echo in the other one, and prints the shortest round trip and how many came back.
+ECHO = """import socket
+one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+one.bind(("10.79.0.2", 7000))
+print("ready", flush=True)
+while True:
+    one.sendto(*one.recvfrom(2048))
+"""
+ASK = """import json, socket, time
+one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+one.settimeout(2)
+trips, back = [], {}
+for size in (20, 1000):
+    begin = []
+    for i in range(100):
+        begin.append(time.monotonic())
+        one.sendto(bytes([i]) * size, ("10.79.0.2", 7000))
+    back[size] = 0
+    try:
+        while back[size] < 100:
+            number = one.recv(2048)[0]
+            trips.append(time.monotonic() - begin[number])
+            back[size] += 1
+    except TimeoutError:
+        pass
+print(json.dumps([min(trips), back[20], back[1000]]))
+"""
+
+
+@unittest.skipUnless(not os.geteuid() and shutil.which("ip") and os.path.exists("/dev/net/tun"), "a line of packets needs root, ip and tun")
+@unittest.skipUnless(harness.copies_alone(), "the line is no program of this machine's")
+class PacketLine(unittest.TestCase):
+    DELAY_S = 0.05
+
+    def setUp(self):
+        self.spaces = [f"ath-line-{os.getpid()}-{i}" for i in range(2)]
+        for name in self.spaces:
+            subprocess.run(["ip", "netns", "add", name], check=True)
+            self.addCleanup(subprocess.run, ["ip", "netns", "delete", name], check=True)
+
+    def begin(self, *command):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.__exit__, None, None, None)
+        self.addCleanup(process.terminate)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def asked(self, *options):
+        line = self.begin(os.path.join(BUILD, "bench", "line"), f"--delay-us={self.DELAY_S * 1e6:.0f}", *options, *self.spaces, "l0")
+        for i, name in enumerate(self.spaces):
+            subprocess.run(["ip", "-n", name, "address", "add", f"10.79.0.{1 + i}/24", "dev", "l0"], check=True)
+            subprocess.run(["ip", "-n", name, "link", "set", "l0", "up"], check=True)
+        inside = [["ip", "netns", "exec", name, sys.executable, "-c"] for name in self.spaces]
+        self.begin(*inside[1], ECHO)
+        answer = subprocess.run([*inside[0], ASK], stdout=subprocess.PIPE, text=True, check=True, timeout=harness.PATIENCE_S).stdout
+        line.stdin.close()
+        self.assertEqual(line.wait(harness.PATIENCE_S), 0)
+        return json.loads(answer)
+
+    def test_packets_come_later(self):
+        trip_s, small, large = self.asked()
+        self.assertGreaterEqual(trip_s, 2 * self.DELAY_S)
+        self.assertEqual((small, large), (100, 100))
+
+    def test_packets_with_data_are_lost_there(self):
+        _, small, large = self.asked("--loss-there=30")
+        self.assertEqual(small, 100)
+        self.assertTrue(50 <= large <= 90, large)
+
+    def test_packets_with_data_are_lost_on_the_way_back(self):
+        _, small, large = self.asked("--loss-back=100")
+        self.assertEqual((small, large), (100, 0))
+
+    def test_a_namespace_that_is_not_there(self):
+        result = subprocess.run([os.path.join(BUILD, "bench", "line"), self.spaces[0], "ath-nowhere", "l0"], stderr=subprocess.PIPE, text=True,
+                                check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("line: cannot enter /run/netns/ath-nowhere: No such file or directory", result.stderr)
 
 
 ROWS = [{"group": "calls", "name": "launch, issued", "unit": "us",
