@@ -118,6 +118,7 @@ UNIT_TESTS = \
 	tests/unit/test_trial \
 	tests/unit/test_turns \
 	tests/unit/test_turn_gate \
+	tests/unit/test_turn_parts \
 	tests/unit/test_udp \
 	tests/unit/test_unused \
 	tests/unit/test_visible_devices \
