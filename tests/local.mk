@@ -96,6 +96,7 @@ UNIT_TESTS = \
 	tests/unit/test_save \
 	tests/unit/test_schema \
 	tests/unit/test_host_limits \
+	tests/unit/test_jit_options \
 	tests/unit/test_listen_address \
 	tests/unit/test_local_driver \
 	tests/unit/test_memory_room \
@@ -170,6 +171,7 @@ tests_unit_test_elf_SOURCES = tests/unit/test_elf.c tests/unit/made_elf.h
 tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_cache.h
 
 # A session at a driver of the test's own.
+tests_unit_test_jit_options_SOURCES = tests/unit/test_jit_options.c tests/unit/session.h
 tests_unit_test_library_kernels_SOURCES = tests/unit/test_library_kernels.c tests/unit/session.h
 tests_unit_test_managed_memory_SOURCES = tests/unit/test_managed_memory.c tests/unit/session.h
 tests_unit_test_served_calls_SOURCES = tests/unit/test_served_calls.c tests/unit/session.h
@@ -189,6 +191,7 @@ $(tests_unit_test_answer_cache_OBJECTS) \
 	$(tests_unit_test_cuda_common_OBJECTS) \
 	$(tests_unit_test_host_limits_OBJECTS) \
 	$(tests_unit_test_instance_OBJECTS) \
+	$(tests_unit_test_jit_options_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
 	$(tests_unit_test_listen_address_OBJECTS) \
 	$(tests_unit_test_local_driver_OBJECTS) \

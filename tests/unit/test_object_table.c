@@ -222,3 +222,13 @@ TEST(objects_end_with_objects_of_these_kinds)
                           "kind %d, parent %d", kind, parent);
         }
 }
+
+/* Handles of all other kinds are read by the driver, so the table must know them. */
+TEST(numbers_and_addresses_are_no_objects)
+{
+    for (int kind = 0; kind < ATH_CUDA_KIND_COUNT; kind++)
+        ck_assert_msg(ath_cuda_is_object((enum ath_cuda_kind)kind) ==
+                          (kind != ATH_CUDA_KIND_ADDRESS && kind != ATH_CUDA_KIND_HOST &&
+                           kind != ATH_CUDA_KIND_DEVICE),
+                      "kind %d", kind);
+}
