@@ -200,3 +200,31 @@ TEST(rooms_count_for_the_memory_of_the_session)
     ck_assert_int_eq(taken, one);
     ath_call_room_put(room);
 }
+
+/* ---- several at a time ---- */
+
+TEST(several_calls_have_rooms_of_their_own)
+{
+    enum { FEW = 4, MANY = 64 };
+    struct ath_pinned_room *rooms[MANY];
+    size_t count = 0;
+    while (count < MANY && (rooms[count] = ath_call_room_take(DATA)))
+        count++;
+    ck_assert_uint_ge(count, FEW);
+    ck_assert_uint_lt(count, MANY); /* later calls get memory that is not pinned */
+    for (size_t i = 0; i < count; i++)
+        memset(rooms[i]->memory, (int)i + 1, DATA);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_eq(rooms[i]->memory[0], (int)i + 1);
+        ck_assert_int_eq(rooms[i]->memory[DATA - 1], (int)i + 1);
+    }
+    for (size_t i = count; i-- > 0;) { /* each can be taken again, one at a time */
+        ath_call_room_put(rooms[i]);
+        ck_assert_ptr_eq(ath_call_room_take(DATA), rooms[i]);
+        ck_assert_ptr_null(ath_call_room_take(DATA));
+    }
+    for (size_t i = 0; i < count; i++)
+        ath_call_room_put(rooms[i]);
+    ck_assert_ptr_null(ath_call_room_take(1)); /* too small for one */
+    ath_call_room_put(NULL);
+}
