@@ -97,6 +97,7 @@ UNIT_TESTS = \
 	tests/unit/test_schema \
 	tests/unit/test_host_limits \
 	tests/unit/test_jit_options \
+	tests/unit/test_ledger \
 	tests/unit/test_listen_address \
 	tests/unit/test_local_driver \
 	tests/unit/test_memory_room \
@@ -192,6 +193,7 @@ $(tests_unit_test_answer_cache_OBJECTS) \
 	$(tests_unit_test_host_limits_OBJECTS) \
 	$(tests_unit_test_instance_OBJECTS) \
 	$(tests_unit_test_jit_options_OBJECTS) \
+	$(tests_unit_test_ledger_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
 	$(tests_unit_test_listen_address_OBJECTS) \
 	$(tests_unit_test_local_driver_OBJECTS) \
