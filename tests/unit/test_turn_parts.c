@@ -100,6 +100,23 @@ TEST(a_group_divides_its_part)
     ck_assert_uint_eq(part(0), 10000);
 }
 
+TEST(weights_beyond_their_bounds_count_as_the_bounds)
+{
+    claim(0, 0, 4, UINT32_MAX, 1);
+    claim(1, 0, 4, ATH_TURNS_WEIGHT_MAX, 1);
+    claim(2, 2, 1, 1, UINT32_MAX);
+    claim(3, 3, 1, 1, ATH_TURNS_WEIGHT_MAX);
+    claim(4, 4, 2, 1, 0);
+    claim(5, 4, 2, 0, 1);
+    decide();
+    ck_assert_uint_eq(part(0), 5000);
+    ck_assert_uint_eq(part(1), 5000);
+    ck_assert_uint_eq(part(2), 5000);
+    ck_assert_uint_eq(part(3), 5000);
+    ck_assert_uint_eq(part(4), 5000);
+    ck_assert_uint_eq(part(5), 5000);
+}
+
 /* The part of a party is that of the GPU where it has least. */
 TEST(each_gpu_has_its_own_parts)
 {
