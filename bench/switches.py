@@ -19,7 +19,7 @@ def chosen(options, names):
 
 def ways_of(names):
     ways = []
-    for transport in beds.TRANSPORTS:
+    for transport in beds.USUAL:
         ways.append(catalogue.Way(transport, transport))
         ways += [catalogue.Way(f"{transport} without {name}", transport, disabled=name)
                  for name, meaning in names.items() if beds.concerns(meaning, transport)]
