@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	tests/unit/test_cluster_links \
 	tests/unit/test_command \
 	tests/unit/test_cuda_image \
+	tests/unit/test_data_paths \
 	tests/unit/test_docker_answer \
 	tests/unit/test_docker_fault \
 	tests/unit/test_docker_host \
@@ -218,6 +219,7 @@ update-schemas: tests/unit/test_fields
 
 # Links and namespaces of a test's own.
 tests_unit_test_arbiter_SOURCES = tests/unit/test_arbiter.c tests/unit/patience.h
+tests_unit_test_data_paths_SOURCES = tests/unit/test_data_paths.c tests/unit/patience.h tests/unit/sandbox.h
 tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/patience.h tests/unit/sandbox.h
 tests_unit_test_macvlan_apply_SOURCES = tests/unit/test_macvlan_apply.c tests/unit/sandbox.h
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/sandbox.h
