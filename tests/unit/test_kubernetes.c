@@ -14,6 +14,7 @@
 #include "kubernetes/cache.h"
 #include "kubernetes/compute_node.h"
 #include "kubernetes/extender.h"
+#include "kubernetes/figures.h"
 #include "kubernetes/judge.h"
 #include "kubernetes/pod.h"
 #include "kubernetes/quantity.h"
@@ -1714,4 +1715,27 @@ TEST(no_request_is_answered_before_the_lists_have_come)
     ath_kube_cache_begin(cache, ATH_KUBE_NODES);
     ath_kube_cache_end(cache, ATH_KUBE_NODES);
     ask(ATH_KUBE_FILTER, "{}", 503);
+}
+
+/* ---- figures ---- */
+
+/* A bucket has the requests up to its limit; the last one has all that are longer. */
+TEST(times_go_to_their_buckets)
+{
+    static const struct {
+        uint64_t ns;
+        size_t bucket;
+    } rows[] = { { 0, 0 },           { 250000, 0 },      { 250001, 1 },
+                 { 500001, 2 },      { 1000000, 2 },     { 500000000, 10 },
+                 { 1000000000, 11 }, { 1000000001, 12 }, { UINT32_MAX, 12 } };
+    uint64_t sum_ns = 0;
+    struct ath_kube_figures figures = { 0 };
+
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        uint64_t before = figures.verbs[ATH_KUBE_FILTER].buckets[rows[i].bucket];
+        ath_kube_figures_time(&figures, ATH_KUBE_FILTER, rows[i].ns);
+        sum_ns += rows[i].ns;
+        ck_assert_uint_eq(figures.verbs[ATH_KUBE_FILTER].buckets[rows[i].bucket], before + 1);
+        ck_assert_uint_eq(figures.verbs[ATH_KUBE_FILTER].sum_ns, sum_ns);
+    }
 }
