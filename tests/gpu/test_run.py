@@ -82,6 +82,15 @@ class Command(unittest.TestCase):
         result, _ = run("--sim", "--list", "several")
         self.assertNotIn("driver/several", result.stdout)
 
+    def test_programs_by_both_carriers_over_two_data_addresses(self):
+        serve = "--udp on --data-listen 127.0.0.2:0 --data-listen 127.0.0.3:0"
+        result, results = run("--sim", "--modes", "tcp,udp", "--serve", serve, "driver/memory: 12 MiB", "driver/memory: large copies keep")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual((results["failed"], results["passed"]), (0, 2 * len(results["tests"])))
+        count = len(results["tests"])
+        self.assertTrue(count)
+        self.assertIn(f"sessions by transport: tcp {count}, udp {count}", result.stdout)
+
     def test_faults_on_the_simulated_driver(self):
         result, results = run("--sim", "--jobs", "2", "--modes", "tcp", "faults: a_server_killed_between_calls",
                               "faults: a_wrong_key_is_refused", "faults: a_program_run_by_aitherion_run")
@@ -125,7 +134,7 @@ class Judging(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         module = runner()
         options = types.SimpleNamespace(out=self.folder.name, modes=["shm", "tcp"], no_native=False, gpus=1, budget=100, jobs=1,
-                                        all_rows=True, two_servers=False)
+                                        all_rows=True, two_servers=False, serve="")
         self.log = module.Log(self.folder.name)
         self.addCleanup(self.log.file.close)
         self.run_ = module.Run(options, beds.Bed(BUILD, tempfile.mkdtemp(dir=self.folder.name), True), self.log)
