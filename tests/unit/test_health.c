@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "documents.h"
+#include "health/check_runtime.h"
 #include "numa/warning.h"
 #include "tree.h"
 #include "unit.h"
@@ -1289,6 +1290,35 @@ TEST(test_nothing_is_known)
     for (size_t i = 0; i < ATH_COUNT(silent); i++)
         ck_assert_msg(!finding_of(silent[i]), "%s", silent[i]);
     ck_assert(ath_health_is_unsure(&report) && !ath_health_has_faults(&report));
+}
+
+/* A runtime that answers by either way has not failed. */
+TEST(test_a_runtime_that_answers_has_not_failed)
+{
+    static char problem[] = "exit code 9";
+    static const struct {
+        enum ath_node_state state;
+        char *problem;
+        enum ath_health_answer local, network;
+        bool has_failed;
+    } rows[] = {
+        { ATH_NODE_RESTARTING, NULL, ATH_ANSWER_FINE, ATH_ANSWER_FINE, true },
+        { ATH_NODE_UNHEALTHY, NULL, ATH_ANSWER_NOT_ASKED, ATH_ANSWER_NOT_ASKED, true },
+        { ATH_NODE_UNHEALTHY, NULL, ATH_ANSWER_FINE, ATH_ANSWER_NOT_ASKED, false },
+        { ATH_NODE_UNHEALTHY, NULL, ATH_ANSWER_NOT_ASKED, ATH_ANSWER_FINE, false },
+        { ATH_NODE_STOPPED, NULL, ATH_ANSWER_NOT_ASKED, ATH_ANSWER_NOT_ASKED, false },
+        { ATH_NODE_STOPPED, problem, ATH_ANSWER_NOT_ASKED, ATH_ANSWER_NOT_ASKED, true },
+        { ATH_NODE_RUNNING, NULL, ATH_ANSWER_FINE, ATH_ANSWER_FINE, false },
+    };
+
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        const struct ath_node_status status = { .state = rows[i].state,
+                                                .problem = rows[i].problem };
+        const struct ath_health_runtime runtime = { .status = &status,
+                                                    .local.answer = rows[i].local,
+                                                    .network.answer = rows[i].network };
+        ck_assert_msg(ath_health_has_failed(&runtime) == rows[i].has_failed, "row %zu", i);
+    }
 }
 
 TEST(test_worst_first)
