@@ -162,7 +162,7 @@ static void raise_oom_score(void)
     if (length < 0)
         return;
     text[length] = '\0';
-    if (atoi(text) >= ATH_HOST_OOM_SCORE)
+    if (strtol(text, NULL, 10) >= ATH_HOST_OOM_SCORE)
         return;
     length = snprintf(text, sizeof text, "%d", ATH_HOST_OOM_SCORE);
     (void)!pwrite(fd, text, (size_t)length, 0);
