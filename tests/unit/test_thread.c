@@ -58,10 +58,11 @@ TEST(thread_blocks_all_signals)
 
 TEST(start_that_fails_keeps_the_mask)
 {
-    pthread_attr_t attributes;
+    pthread_attr_t attributes, before;
     pthread_t thread;
     sigset_t inside;
     set_own_mask();
+    ck_assert_int_eq(pthread_getattr_default_np(&before), 0);
     /* No machine has room for this stack. */
     pthread_attr_init(&attributes);
     ck_assert_int_eq(pthread_attr_setstacksize(&attributes, (size_t)1 << 60), 0);
@@ -69,6 +70,8 @@ TEST(start_that_fails_keeps_the_mask)
     pthread_attr_destroy(&attributes);
     ck_assert_int_eq(ath_thread_start(&thread, note_mask, &inside), -EAGAIN);
     ck_assert_int_eq(ath_thread_start(NULL, note_mask, &inside), -EAGAIN);
+    ck_assert_int_eq(pthread_setattr_default_np(&before), 0);
+    pthread_attr_destroy(&before);
     check_own_mask();
 }
 
