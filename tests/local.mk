@@ -296,7 +296,8 @@ tests_fuzz_fuzz_answers_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath
 tests_fuzz_fuzz_cluster_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_cuda_client_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_cuda_server_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-tests_fuzz_fuzz_cuda_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_cuda_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_pinned_room_make \
+	-Wl,--wrap=ath_pinned_room_end
 tests_fuzz_fuzz_docker_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_document_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_elf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

@@ -104,8 +104,8 @@ LOOP_TEST(refuses_what_breaks_a_rule, 0, ATH_COUNT(rows))
     ck_assert_msg(!why || strstr(why, rows[_i].why), "row %d: %s", _i, why);
 }
 
-/* Without the name of an extender no user binds with annotations, and without that of the agents all
- * may write ComputeNodes. */
+/* Without the name of an extender no user binds with annotations, and without that of the agents
+ * all may write ComputeNodes. */
 LOOP_TEST(knows_no_users, 0, ATH_COUNT(rows))
 {
     const struct ath_kube_guard guard = { 0 };
