@@ -196,6 +196,10 @@ class Server:
         """The end of its log."""
         return tail(self.log, 1 << 20)
 
+    def crashes(self):
+        """What the server's log says of sessions that crashed. Their programs go on with an error at each call."""
+        return re.findall(r"event=session-crashed .*", self.logged())
+
     def kill(self):
         """All of it, as a machine that goes down does."""
         os.killpg(self.process.pid, signal.SIGKILL)

@@ -319,11 +319,12 @@ class Comparison:
             print(f"    {self.command_line(one)}")
         for title, rows in [("by chance, natively too or not again", [one.native for one in self.found.values() if one.is_chance]),
                             ("known", sorted({f"{self.reason(one)}: {one.key}" for one in self.found.values() if self.reason(one)})),
-                            ("the driver itself ended", self.native_ends.values())]:
+                            ("the driver itself ended", self.native_ends.values()),
+                            ("a session crashed", self.server.crashes())]:
             print("".join(f"\n{title}: {str(row)[:300]}" for row in rows))
 
     def save(self, path):
-        beds.save(path, {"sequences": self.sequences, "steps": self.steps, "deaths": self.server.deaths,
+        beds.save(path, {"sequences": self.sequences, "steps": self.steps, "deaths": self.server.deaths, "crashes": self.server.crashes(),
                          "native_ends": self.native_ends,
                          "differences": [{"key": one.key, "count": self.counts[one.key], "plan": one.plan, "seed": one.seed,
                                           "mode": one.mode, "way": one.way, "native": one.native, "here": one.remote, "known": self.reason(one),
@@ -410,7 +411,7 @@ def compare(options, bed):
                 os.makedirs(options.out, exist_ok=True)
                 comparison.save(os.path.join(options.out, "differential.json"))
     print(f"{comparison.sequences} sequences, {comparison.steps} steps compared, {len(comparison.unknown())} kinds of differences, "
-          f"{len(server.deaths)} ends of the server; {time.monotonic() - comparison.begin:.0f} s")
+          f"{len(server.deaths)} ends of the server, {len(server.crashes())} crashes of sessions; {time.monotonic() - comparison.begin:.0f} s")
     return 1 if comparison.unknown() or server.deaths or not comparison.steps else 0
 
 

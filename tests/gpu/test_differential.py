@@ -68,7 +68,7 @@ class Sequences(unittest.TestCase):
     def test_nothing_differs_but_what_is_known(self):
         result = compare("--seeds", "1", "--steps", "100")
         self.assertEqual(result.returncode, 0, result.stdout)
-        self.assertIn(" 0 kinds of differences, 0 ends of the server", result.stdout)
+        self.assertIn(" 0 kinds of differences, 0 ends of the server, 0 crashes of sessions", result.stdout)
 
     def test_a_call_that_is_lost_is_found_and_its_sequence_is_short(self):
         result = compare("--seeds", "1", "--modes", "shm", "--plant", "cuMemcpyHtoD_v2", "copies")
