@@ -115,7 +115,8 @@ class Words(unittest.TestCase):
     def test_differences_are_shown_once(self):
         options = types.SimpleNamespace(budget=60, plans=[], steps=10, tries=0, risks="", sim=True)
         bed = types.SimpleNamespace(build=BUILD)
-        comparison = differential.Comparison(options, bed, None)
+        server = types.SimpleNamespace(crashes=lambda: ["event=session-crashed pid=7 reason=signal-11"])
+        comparison = differential.Comparison(options, bed, server)
         comparison.shrink = lambda *_: None
         lines = "= 4 memory free: memory3 | cuMemFree_v2 0", "= 4 memory free: memory3 | cuMemFree_v2 1"
         for seed in (1, 2):
@@ -125,6 +126,7 @@ class Words(unittest.TestCase):
             comparison.show()
         self.assertIn("memory free cuMemFree_v2 0 1: 2 times", shown.getvalue())
         self.assertEqual(shown.getvalue().count("native ="), 1)
+        self.assertIn("a session crashed: event=session-crashed pid=7", shown.getvalue())
 
 
 if __name__ == "__main__":
