@@ -197,7 +197,7 @@ class Server:
         return tail(self.log, 1 << 20)
 
     def crashes(self):
-        """What the server's log says of sessions that crashed. Their programs go on with an error at each call."""
+        """The lines of the server's log about sessions that crashed. Their programs go on with an error at each call."""
         return re.findall(r"event=session-crashed .*", self.logged())
 
     def kill(self):
