@@ -119,14 +119,16 @@ TEST(asks_for_very_short_bursts_beside_a_program_that_is_owed_time)
 
 /* Trainings have much work in a step, and a pause between steps. Work that others begin in the
  * pause of the program with the large share ends late, and is more than the small share. */
-static const int64_t steps[][2] = { { 1 * MS, 700 }, { 2 * MS, 5 * MS }, { 4 * MS, 3 * MS } };
+static const struct {
+    int64_t pause_us, short_us;
+} steps[] = { { 1 * MS, 700 }, { 2 * MS, 5 * MS }, { 4 * MS, 3 * MS } };
 
 LOOP_TEST(divides_time_between_programs_with_steps, 0, sizeof steps / sizeof *steps)
 {
     struct program training = busy(10, BURST);
     training.step_us = 32500;
-    training.pause_us = steps[_i][0];
-    training.short_us = steps[_i][1];
+    training.pause_us = steps[_i].pause_us;
+    training.short_us = steps[_i].short_us;
     world_add(&world, training);
     training.claim.weight = 90;
     world_add(&world, training);

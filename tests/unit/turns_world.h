@@ -21,10 +21,10 @@ enum program_state { ABSENT, PAUSES, WAITS, RUNS, IDLE_IN_TURN };
 struct program {
     struct ath_turns_claim claim;
     int64_t piece_us, pause_us;
-    int64_t step_us;  /* of work, in pieces; 0: one piece */
-    int64_t short_us; /* of a piece that must be very short; 0: as others */
-    int64_t done_us;  /* of this step */
-    int64_t now_us;   /* of the piece that runs */
+    int64_t step_us;   /* of work, in pieces; 0: one piece */
+    int64_t short_us;  /* of a piece that must be very short; 0: as others */
+    int64_t done_us;   /* of this step */
+    int64_t length_us; /* of the piece that runs */
     enum program_state state;
     int64_t next_us; /* when the piece or the pause is over */
     int64_t idle_us; /* since when it has a turn and no work */
@@ -108,17 +108,18 @@ static inline void world_run_piece(struct world *world, struct program *program)
     const struct ath_turns_state state =
         ath_turns_state(world->turns, (size_t)(program - world->programs));
     const int64_t left_us = program->step_us - program->done_us;
-    program->now_us = state.has_higher && program->short_us ? program->short_us : program->piece_us;
-    if (program->step_us && program->now_us > left_us)
-        program->now_us = left_us;
+    program->length_us =
+        state.has_higher && program->short_us ? program->short_us : program->piece_us;
+    if (program->step_us && program->length_us > left_us)
+        program->length_us = left_us;
     program->state = RUNS;
-    program->next_us = world->now_us + program->now_us;
+    program->next_us = world->now_us + program->length_us;
 }
 
 static inline void world_end_piece(struct world *world, struct program *program)
 {
-    program->ran_us += program->now_us;
-    program->done_us += program->now_us;
+    program->ran_us += program->length_us;
+    program->done_us += program->length_us;
     program->idle_us = world->now_us;
     program->state = IDLE_IN_TURN;
     program->next_us = world->now_us;

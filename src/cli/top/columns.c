@@ -146,6 +146,12 @@ static char *text_transport(const struct ath_top *top, const struct ath_top_sess
     return ath_xasprintf("%s%s", transport, session->facts->is_encrypted ? "+tls" : "");
 }
 
+/* A number that is known, else "-". */
+static char *text_number(int64_t number)
+{
+    return number < 0 ? ath_xstrdup("-") : ath_xasprintf("%" PRId64, number);
+}
+
 /* TCP segments and datagrams that the runtime sent more than once, by all connections for large
  * copies together. */
 static char *text_resent(const struct ath_top *top, const struct ath_top_session *session)
@@ -157,13 +163,13 @@ static char *text_resent(const struct ath_top *top, const struct ath_top_session
         int64_t one = facts->channels[i].sent_again;
         sum = one < 0 ? ATH_UNKNOWN : sum + one;
     }
-    return sum < 0 ? ath_xstrdup("-") : ath_xasprintf("%" PRId64, sum);
+    return text_number(sum);
 }
 
-/* Datagrams that came to the runtime with a wrong sum, by all of these connections that are UDP. */
-static char *text_damaged(const struct ath_top *top, const struct ath_top_session *session)
+/* Datagrams that came to the runtime with a wrong sum, by all of these connections that are UDP;
+ * ATH_UNKNOWN: none is. */
+static int64_t damaged_of(const struct ath_top_session *session)
 {
-    (void)top;
     const struct ath_runtime_session *facts = session->facts;
     int64_t sum = ATH_UNKNOWN;
     for (size_t i = 0; i < facts->channel_count; i++) {
@@ -171,7 +177,13 @@ static char *text_damaged(const struct ath_top *top, const struct ath_top_sessio
         if (one >= 0)
             sum = sum < 0 ? one : sum + one;
     }
-    return sum < 0 ? ath_xstrdup("-") : ath_xasprintf("%" PRId64, sum);
+    return sum;
+}
+
+static char *text_damaged(const struct ath_top *top, const struct ath_top_session *session)
+{
+    (void)top;
+    return text_number(damaged_of(session));
 }
 
 static char *text_age(const struct ath_top *top, const struct ath_top_session *session)
@@ -251,9 +263,8 @@ static bool has_channels(const struct ath_top *top)
 static bool has_datagrams(const struct ath_top *top)
 {
     for (size_t i = 0; i < top->session_count; i++)
-        for (size_t j = 0; j < top->sessions[i].facts->channel_count; j++)
-            if (top->sessions[i].facts->channels[j].datagrams_damaged >= 0)
-                return true;
+        if (damaged_of(&top->sessions[i]) >= 0)
+            return true;
     return false;
 }
 
