@@ -151,7 +151,7 @@ aitherion-emulated tests/tools/edit_loop-emulated: Makefile
 	printf '#!/bin/sh\nexec %s "%s" "$$@"\n' "$(EXE_WRAPPER)" "$(abs_builddir)/$(@:-emulated=)$(EXEEXT)" > $@ && chmod +x $@
 
 TEST_HELPERS = tests/mutate tests/kubernetes/apiserver.py tests/kubernetes/build tests/kubernetes/control_plane.py tests/kubernetes/real.py tests/nvml/pynvml_manner.py tests/nvml/serving.py tests/runtime/covering.py tests/runtime/fake_cuda.c tests/runtime/flood.py tests/runtime/remote.py tests/runtime/runtime.py tests/slurm/daemons.py tests/docker/engine.py tests/docker/fake.py tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py tests/cli/simulated.py \
-	tests/tools/authority.py tests/tools/board.py tests/tools/harness.py tests/tools/nodes.py tests/tools/sim_gpu.py tests/tools/jsonschema.py tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
+	tests/tools/authority.py tests/tools/board.py tests/tools/harness.py tests/tools/nodes.py tests/tools/ports.py tests/tools/sim_gpu.py tests/tools/jsonschema.py tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
 EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/gpu tests/tui/screens docker docs packaging \
 	quickstart .clang-format .clang-tidy .ci/run
 

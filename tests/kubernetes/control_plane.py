@@ -4,13 +4,13 @@ import http.client
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import time
 
 import authority
 import harness
+import ports
 
 CACHE = os.environ.get("AITHERION_KUBERNETES_CACHE") or os.path.join(os.environ.get("TMPDIR", "/tmp"), f"aitherion-kubernetes-{os.geteuid()}")
 PROGRAMS = {name: os.path.join(CACHE, "bin", name) for name in ("etcd", "kube-apiserver", "kube-scheduler")}
@@ -39,16 +39,11 @@ class Refusal(Exception):
         self.status = status
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 class ControlPlane:
     def __init__(self):
         self.ca = authority.Authority("control-plane")
         self.folder = self.ca.folder
-        self.etcd_port, self.peer_port, self.port = free_port(), free_port(), free_port()
+        self.etcd_port, self.peer_port, self.port = ports.take(1), ports.take(1), ports.take(1)
         self.url = f"https://127.0.0.1:{self.port}"
         self.context = ssl.create_default_context(cafile=self.ca.file)
         self.certificate, self.key = self.ca.sign("api", names=f"{authority.HERE},DNS:kubernetes.default.svc")
@@ -115,7 +110,7 @@ class ControlPlane:
 
     def start_scheduler(self, extender_port, name="kube-scheduler", ignored=True):
         """Starts kube-scheduler with the configuration of docs/cluster.md, in the form of 1.20."""
-        address = f"127.0.0.1:{free_port()}"  # with a configuration the options do not count
+        address = f"127.0.0.1:{ports.take(1)}"  # with a configuration the options do not count
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1beta1", "kind": "KubeSchedulerConfiguration", "percentageOfNodesToScore": 100,
                   "healthzBindAddress": address, "metricsBindAddress": address,
                   "clientConnection": {"kubeconfig": self.kubeconfig("scheduler"), "qps": 2000, "burst": 2000}, "leaderElection": {"leaderElect": False},

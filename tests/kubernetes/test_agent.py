@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import apiserver  # noqa: E402
 import harness  # noqa: E402
+import ports  # noqa: E402
 from test_scheduler import Extender, kubeconfig  # noqa: E402
 
 
@@ -112,9 +113,7 @@ class Publishing(Base):
         self.assertEqual(len(self.patches()), before)
 
     def test_a_runtime_that_does_not_answer_and_comes(self):
-        listener = socket.create_server(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        listener.close()
+        port = ports.take(1)
         self.start("--runtime", f"127.0.0.1:{port}")
         self.wait(self.is_published)
         self.assertEqual(self.node()["status"]["phase"], "NotReady")
@@ -177,9 +176,7 @@ class Faults(Base):
                     server.close()
 
     def test_a_deleted_compute_node_is_made_again(self):
-        listener = socket.create_server(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        listener.close()
+        port = ports.take(1)
         self.start("--runtime", f"127.0.0.1:{port}")
         self.wait(self.is_published)
         self.cluster.put(apiserver.NODES, "n1", self.node(), "DELETED")

@@ -24,6 +24,7 @@ import urllib.request
 import runtime
 from cuda import Program
 import harness
+import ports
 from runtime import Server, Session
 
 sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "cli"))
@@ -311,8 +312,7 @@ class Places(unittest.TestCase):
             self.assertEqual(server.health().returncode, 0)
 
     def test_from_the_environment(self):
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        port = ports.take(1)
         env = harness.environment(CAPNP_PORT=str(port), CONTROL_IFACE="lo", AITHERION_SIM="1", VRAM_FRACTION="0.25")
         with Server(listen=None, env=env) as server:
             self.assertEqual(server.address, f"127.0.0.1:{port}")

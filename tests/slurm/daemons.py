@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "runtime"))
 
 from runtime import harness  # noqa: E402
+import ports  # noqa: E402
 
 # Program -> the Debian package that has it.
 NEEDED = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client"}
@@ -71,22 +71,6 @@ def lack():
     return None
 
 
-def free_ports(count):
-    """The first of so many ports, one after another, that nothing listens on now."""
-    for first in range(20000 + os.getpid() % 20000, 65000, count):
-        sockets = []
-        try:
-            for port in range(first, first + count):
-                sockets.append(socket.create_server(("127.0.0.1", port)))
-        except OSError:
-            continue
-        finally:
-            for each in sockets:
-                each.close()
-        return first
-    raise AssertionError("no free ports")
-
-
 def names_of(line):
     """The nodes of a line "NodeName=n[1-2] ..." or "NodeName=n1 ..."."""
     name, numbers = re.match(r"NodeName=([^\s\[]+)(?:\[(\d+-\d+)\])?", line).groups()
@@ -118,7 +102,7 @@ class Slurm:
         os.chmod(self.folder, 0o755)
         self.processes = []
         atexit.register(self.stop)
-        port = free_ports(1 + PORTS)
+        port = ports.take(1 + PORTS)
         lines, self.nodes = placed(nodes, port + 1)
         for name in ("state", *self.nodes):
             os.mkdir(self.path(name))

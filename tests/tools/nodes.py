@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import harness
+import ports
 
 NO_BINDING = "qemu's user emulation has no set_mempolicy(2), which binds processes to memory nodes"
 _ports = []  # ports that this run has taken
@@ -53,12 +54,9 @@ def links():
 
 
 def free_ports(count):
-    """Returns ports that are free now: other tests run at the same time."""
-    if len(_ports) < count:
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-        _ports[:] = [one.getsockname()[1] for one in sockets]
-        for one in sockets:
-            one.close()
+    """Returns ports of this test program, the same ones each time."""
+    while len(_ports) < count:
+        _ports.append(ports.take(1))
     return _ports[:count]
 
 
