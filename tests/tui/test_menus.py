@@ -276,7 +276,8 @@ class Runtimes(tui.Case):
             self.assertNotEqual(menus.keys("Down"), screen)
             screen = menus.screen()
         self.assertRegex(screen, r"Runtime +running, process, 127\.0\.0\.1")
-        self.assertIn("no program uses a runtime", menus.keys("e"))
+        menus.keys("e")  # asks the runtimes, which may take a while
+        menus.wait(wanted=lambda screen: screen.count("no program uses a runtime") == 2)
         self.assertIn("Stop the runtimes", menus.keys("q", "7"))
         self.assertIn("Main menu", menus.keys("Enter"))  # the first answer is no
         menus.keys("7", "2")
