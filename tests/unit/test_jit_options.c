@@ -2,6 +2,7 @@
  * the driver writes is answered. */
 #include "config.h"
 
+#include "base/host_budget.h"
 #include "session.h"
 
 enum { MOST = 4 };
@@ -162,4 +163,77 @@ TEST(what_the_driver_must_not_get_is_refused)
         ck_assert_msg(serve_status() == CUDA_ERROR_INVALID_VALUE, "case %zu", i);
     }
     ck_assert_uint_eq(calls, 0);
+}
+
+/* ---- the session's share of the host's memory ---- */
+
+enum { BUDGET_BYTES = 1 << 20 };
+
+static int64_t taken_bytes, most_taken_bytes;
+
+static bool take_from_budget(void *context, enum ath_host_kind kind, int64_t amount)
+{
+    (void)context;
+    ck_assert_int_eq(kind, ATH_HOST_BYTES);
+    if (taken_bytes + amount > BUDGET_BYTES)
+        return false;
+    taken_bytes += amount;
+    most_taken_bytes = taken_bytes > most_taken_bytes ? taken_bytes : most_taken_bytes;
+    return true;
+}
+
+static void give_to_budget(void *context, enum ath_host_kind kind, int64_t amount)
+{
+    (void)context;
+    ck_assert_int_eq(kind, ATH_HOST_BYTES);
+    taken_bytes -= amount;
+}
+
+static const struct ath_host_budget budget = { .take = take_from_budget, .give = give_to_budget };
+
+static void set_budget(void)
+{
+    setup();
+    taken_bytes = most_taken_bytes = 0;
+    ath_host_budget_set(&budget);
+}
+
+static void end_budget(void)
+{
+    ath_host_budget_set(NULL);
+    end_session();
+}
+
+FIXTURE(set_budget, end_budget);
+
+/* A message of some bytes may ask for many large logs. */
+TEST(large_logs_count_until_the_call_is_over)
+{
+    const struct option large[] = { { CU_JIT_INFO_LOG_BUFFER, 600 << 10 },
+                                    { CU_JIT_ERROR_LOG_BUFFER, 600 << 10 } };
+    const struct option small[] = { { CU_JIT_INFO_LOG_BUFFER, 1 << 10 } };
+    begin_load(small, 1);
+    ck_assert_int_eq(serve_status(), CUDA_SUCCESS);
+    ck_assert_int_eq(most_taken_bytes, 0);
+    for (int i = 0; i < 3; i++) {
+        begin_load(large, 1);
+        ck_assert_int_eq(serve_status(), CUDA_SUCCESS);
+        ck_assert_int_ge(most_taken_bytes, 600 << 10);
+        begin_load(large, 2);
+        ck_assert_int_eq(serve_status(), CUDA_ERROR_OUT_OF_MEMORY);
+        ck_assert_int_eq(taken_bytes, 0);
+    }
+    ck_assert_uint_eq(calls, 4);
+}
+
+/* Each is too small to count alone. */
+TEST(many_small_logs_count_together)
+{
+    struct option many[64];
+    for (size_t i = 0; i < 64; i++)
+        many[i] = (struct option){ CU_JIT_ERROR_LOG_BUFFER, 32 << 10 };
+    begin_load(many, 64);
+    ck_assert_int_eq(serve_status(), CUDA_ERROR_OUT_OF_MEMORY);
+    ck_assert_int_gt(most_taken_bytes, BUDGET_BYTES / 2);
+    ck_assert_int_eq(taken_bytes, 0);
 }

@@ -5,13 +5,31 @@
 
 #include <stdlib.h>
 
+#include "base/host_budget.h"
+
 /* The head of a block. The memory behind the head is aligned for anything: a tensor map needs 64
  * bytes. */
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, UNCOUNTED_BYTES = 64 * 1024 /* of a side */ };
 struct block {
     struct block *next;
+    size_t counted_bytes; /* taken from the process's budget */
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
+
+/* Returns a block of so many bytes with its head, or NULL. */
+static struct block *make_block(size_t bytes, size_t counted_bytes)
+{
+    if (counted_bytes && !ath_host_take(ATH_HOST_BYTES, counted_bytes))
+        return NULL;
+    struct block *block = aligned_alloc(ALIGNMENT, bytes);
+    if (block) {
+        memset(block, 0, bytes);
+        block->counted_bytes = counted_bytes;
+    } else if (counted_bytes) {
+        ath_host_give(ATH_HOST_BYTES, counted_bytes);
+    }
+    return block;
+}
 
 void *ath_cuda_room(struct ath_cuda_side *side, uint64_t count, size_t size)
 {
@@ -21,12 +39,12 @@ void *ath_cuda_room(struct ath_cuda_side *side, uint64_t count, size_t size)
     }
     size_t bytes =
         (sizeof(struct block) + (size_t)count * size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    struct block *block = aligned_alloc(ALIGNMENT, bytes);
+    struct block *block = make_block(bytes, side->bytes + bytes > UNCOUNTED_BYTES ? bytes : 0);
     if (!block) {
         side->status = CUDA_ERROR_OUT_OF_MEMORY;
         return NULL;
     }
-    memset(block, 0, bytes);
+    side->bytes += bytes;
     block->next = side->blocks;
     side->blocks = block;
     return block->bytes;
@@ -36,6 +54,8 @@ void ath_cuda_blocks_free(void *blocks)
 {
     for (struct block *block = blocks, *next; block; block = next) {
         next = block->next;
+        if (block->counted_bytes)
+            ath_host_give(ATH_HOST_BYTES, block->counted_bytes);
         free(block);
     }
 }
@@ -44,6 +64,7 @@ void ath_cuda_side_free(struct ath_cuda_side *side)
 {
     ath_cuda_blocks_free(side->blocks);
     side->blocks = NULL;
+    side->bytes = 0;
 }
 
 void ath_cuda_copy_bytes(void *to, size_t size, struct ath_wire_bytes from)
