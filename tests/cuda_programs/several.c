@@ -273,9 +273,11 @@ static CUresult batch_to(int device)
 static void batches(void)
 {
     CUgraph graph = NULL;
-    fill(1, 5);
     fill(0, 1);
+    same(value_on(0), 1);
+    fill(1, 5);
     ok(batch_to(0));
+    same(value_on(1), 5); /* the copy is over, too */
     same(value_on(0), 5);
     use(1);
     for (int i = 0; i < 2; i++) {
