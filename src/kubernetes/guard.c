@@ -143,7 +143,7 @@ static const struct rule {
     char *(*check)(const struct ath_kube_guard *guard, const struct ath_kube_review *review);
 } rules[] = {
     { "pods", "", "CREATE", check_new_pod },
-    { "pods", "", "UPDATE", check_changed_pod },
+    { "pods", NULL, "UPDATE", check_changed_pod }, /* the status is written with annotations */
     { "pods", "binding", "CREATE", check_binding },
     { "bindings", "", "CREATE", check_binding }, /* the older form of a binding */
     { "computenodes", NULL, "CREATE", check_node },

@@ -2,7 +2,8 @@
  * The rules of the webhook: objects that may not be written. Pure computation.
  *
  *     pods, new          no annotations of a binding; no node; a request that can be understood
- *     pods, changed      the annotations of a binding stay as they are
+ *     pods, changed      the annotations of a binding stay as they are, also when the status is
+ *                        written
  *     bindings           annotations of a binding only from the extender
  *     ComputeNodes       from an agent only that of its own node, if the API server tells the node
  *                        of the agent (since Kubernetes 1.30)

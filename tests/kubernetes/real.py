@@ -232,7 +232,9 @@ class Admission(Base):
         self.plane.add_pod("a", {"cpu": "1"})
         self.assertIn("only the scheduler writes the annotation 'aitherion.io/gpus'",
                       self.refusal("PATCH", f"{pods}/a", own, kind="application/merge-patch+json"))
-        self.assertIsNone(self.refusal("PATCH", f"{pods}/a", {"metadata": {"annotations": {"own": "x"}}}, kind="application/merge-patch+json"))
+        self.assertIn("only the scheduler writes", self.refusal("PATCH", f"{pods}/a/status", own, kind="application/merge-patch+json") or "")
+        for path in (f"{pods}/a", f"{pods}/a/status"):
+            self.assertIsNone(self.refusal("PATCH", path, {"metadata": {"annotations": {"own": path}}}, kind="application/merge-patch+json"))
         binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a", **own["metadata"]},
                    "target": {"apiVersion": "v1", "kind": "Node", "name": "n"}}
         for path in (f"{pods}/a/binding", "/api/v1/namespaces/default/bindings"):

@@ -47,6 +47,8 @@ static const struct {
     { "UPDATE", "pods", "", "u", NULL, ANNOTATED(""), ANNOTATED(LAST), "share-of-each-gpu" },
     { "UPDATE", "pods", "", "binder", NULL, ANNOTATED("'aitherion.io/gpus':'1'"), ANNOTATED(GPUS),
       "'aitherion.io/gpus'" },
+    { "UPDATE", "pods", "status", "u", NULL, ANNOTATED(GPUS), ANNOTATED(GPUS), NULL },
+    { "UPDATE", "pods", "status", "u", NULL, ANNOTATED(LAST), ANNOTATED(""), "share-of-each-gpu" },
     /* Bindings. */
     { "CREATE", "pods", "binding", "binder", NULL, ANNOTATED(GPUS), NULL, NULL },
     { "CREATE", "pods", "binding", "u", NULL, ANNOTATED(""), NULL, NULL },
