@@ -124,8 +124,8 @@ class Several:
         lines = ["    struct ath_several_rejected rejected = { 0 };", f"    outcome = {call};",
                  f"    while (!outcome && ath_several_is_taken(server, {where}, {bytes_}, &rejected)) {{"]
         if more:
-            lines += ["        CUdeviceptr behind;", f"        if (!server->calls.{more % '&behind, rejected.behind'})",
-                      "            rejected.addresses[rejected.count++] = behind;"]
+            lines += ["        CUdeviceptr behind;", f"        if (server->calls.{more % '&behind, rejected.behind'})",
+                      "            behind = 0;", "        ath_several_put_behind(server, &rejected, behind);"]
         return lines + [f"        outcome = {call};", "    }", "    for (size_t i = 0; i < rejected.count; i++)",
                         f"        server->calls.{give_back % 'rejected.addresses[i]'};",
                         "    return outcome ? outcome : ath_several_took(server, &rejected);"]

@@ -7,6 +7,7 @@ AM_CFLAGS += $(CHECK_CFLAGS)
 TESTS =
 if HAVE_CHECK
 UNIT_TESTS = \
+	tests/unit/test_addresses \
 	tests/unit/test_arbiter \
 	tests/unit/test_answer_cache \
 	tests/unit/test_byte_mask \
@@ -182,11 +183,13 @@ tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/un
 
 # Files of the client, with a client made up around them.
 tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/client/answer_cache.c
+tests_unit_test_addresses_SOURCES = tests/unit/test_addresses.c src/cuda/several/addresses.c
 tests_unit_test_instance_SOURCES = tests/unit/test_instance.c src/cuda/client/instance.c
 tests_unit_test_local_driver_SOURCES = tests/unit/test_local_driver.c src/cuda/local/driver.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 tests_unit_test_stream_pool_SOURCES = tests/unit/test_stream_pool.c src/cuda/client/stream_pool.c
-$(tests_unit_test_answer_cache_OBJECTS) \
+$(tests_unit_test_addresses_OBJECTS) \
+	$(tests_unit_test_answer_cache_OBJECTS) \
 	$(tests_unit_test_call_rooms_OBJECTS) \
 	$(tests_unit_test_call_threads_OBJECTS) \
 	$(tests_unit_test_copy_source_OBJECTS) \

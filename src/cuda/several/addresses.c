@@ -137,6 +137,19 @@ bool ath_several_is_taken(const struct ath_several *to, CUdeviceptr address, siz
     return !rejected->is_hopeless;
 }
 
+void ath_several_put_behind(const struct ath_several *to, struct ath_several_rejected *rejected,
+                            CUdeviceptr address)
+{
+    const struct ath_several_range range = range_of(to, address, rejected->behind, false);
+    pthread_rwlock_rdlock(&lock);
+    bool moves_the_next = address && overlaps_other_server(&range);
+    pthread_rwlock_unlock(&lock);
+    if (address)
+        rejected->addresses[rejected->count++] = address;
+    if (!moves_the_next)
+        rejected->behind = 0;
+}
+
 CUresult ath_several_took(const struct ath_several *to, const struct ath_several_rejected *rejected)
 {
     if (!rejected->is_hopeless)

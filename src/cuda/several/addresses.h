@@ -4,14 +4,14 @@
 #pragma once
 #include "cuda/several/several.h"
 
-enum { ATH_SEVERAL_REJECTED_MAX = 64 };
+enum { ATH_SEVERAL_REJECTED_MAX = 256 };
 
 /* Addresses that another server has too, and the memory behind them. All are held until a free
  * address is found. */
 struct ath_several_rejected {
     size_t count;
     CUdeviceptr addresses[ATH_SEVERAL_REJECTED_MAX + 2];
-    size_t behind; /* bytes to allocate before the next try: doubled each time */
+    size_t behind; /* bytes to allocate before the next try: twice as many each time */
     bool is_hopeless;
 };
 
@@ -31,6 +31,12 @@ bool ath_several_find(CUdeviceptr address, struct ath_several_range *out);
  * true as long as another try makes sense. */
 bool ath_several_is_taken(const struct ath_several *to, CUdeviceptr address, size_t bytes,
                           struct ath_several_rejected *rejected);
+
+/* Adds memory that was allocated before the next try; address 0: there is none of rejected->behind
+ * bytes. If it lies where no other server has memory, it does not move the next address, so the
+ * sizes begin anew: a hole between taken memory is filled by small pieces. */
+void ath_several_put_behind(const struct ath_several *to, struct ath_several_rejected *rejected,
+                            CUdeviceptr address);
 
 /* Returns CUDA_ERROR_OUT_OF_MEMORY if no free range was found. */
 CUresult ath_several_took(const struct ath_several *to,
