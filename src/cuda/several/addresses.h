@@ -34,7 +34,7 @@ bool ath_several_is_taken(const struct ath_several *to, CUdeviceptr address, siz
 
 /* Adds memory that was allocated before the next try; address 0: there is none of rejected->behind
  * bytes. If it lies where no other server has memory, it does not move the next address, so the
- * sizes begin anew: a hole between taken memory is filled by small pieces. */
+ * sizes begin again with the smallest: a hole between taken memory is filled by small pieces. */
 void ath_several_put_behind(const struct ath_several *to, struct ath_several_rejected *rejected,
                             CUdeviceptr address);
 
