@@ -74,6 +74,7 @@ TEST(carries_every_field_of_a_session)
     struct ath_session_figures sent[] = {
         { 7, 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11, 12 }, 13, 14, 15, 16, 17, 18, 19, transport },
         { .id = UINT64_MAX },
+        { .id = 8, .transport = transport },
     };
     ath_session_figures_init(&sent[1]);
     sent[1].id = UINT64_MAX;
@@ -89,8 +90,9 @@ TEST(carries_every_field_of_a_session)
     ck_assert_int_eq(got.refused[ATH_CONTROL_REASON_KEY_WRONG], 3);
     ck_assert_int_eq(got.refused[ATH_CONTROL_REASON_BUSY], 0);
     ck_assert_int_eq(got.broken, ATH_UNKNOWN); /* beyond what any server counts */
-    ck_assert_uint_eq(got.session_count, 2);
+    ck_assert_uint_eq(got.session_count, 3);
     ck_assert_str_eq(got.sessions[0].transport, transport);
+    ck_assert_str_eq(got.sessions[2].transport, transport);
     ck_assert_mem_eq(&got.sessions[0], &sent[0], offsetof(struct ath_session_figures, transport));
     ck_assert_mem_eq(&got.sessions[1], &sent[1], sizeof sent[1]);
 }
