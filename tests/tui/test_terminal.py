@@ -203,6 +203,13 @@ class NoTerminal(unittest.TestCase):
                 self.assertIn("TERM", error)
                 self.assertTrue(terminal.is_restored())
 
+    def test_top(self):
+        terminal = Terminal("top", "--server", "127.0.0.1:1", TERM="no-such-terminal")
+        self.addCleanup(terminal.close)
+        code, error = terminal.wait()
+        self.assertEqual(code, 1)
+        self.assertRegex(error, "^aitherion: .*TERM")
+
     def test_no_input(self):
         terminal = Terminal("menu", "--no-input")
         self.addCleanup(terminal.close)
