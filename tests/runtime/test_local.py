@@ -321,6 +321,13 @@ class Own(Base):
         self.assertIn("the runtime for local programs has ended at once", errors)
         self.assertIn(f"cat {self.run}-local/log", errors)
 
+    def test_a_link_in_place_of_the_lock_is_not_followed(self):
+        os.mkdir(self.run + "-local", 0o700)
+        users = os.path.join(self.run + "-local", "users")
+        os.symlink(os.path.join(self.folder, "elsewhere"), users)
+        self.assertIn(f"cannot open '{users}'", self.refused())
+        self.assertEqual(os.listdir(self.folder), ["run-local"])
+
     def test_a_folder_that_others_may_write_is_refused(self):
         os.mkdir(self.run + "-local")
         os.chmod(self.run + "-local", 0o755)
