@@ -157,6 +157,13 @@ class Refusals(Base):
         for command in ("start", "stop", "status", "clean", "key"):
             self.assertEqual(self.error(command)["code"], "document-missing")
 
+    def test_no_runtime(self):
+        self.write_document()
+        for command in ("session", "end", "1", "--yes"), ("net", "test"):
+            error = self.error(*command)
+            self.assertEqual((error["code"], error["message"]), ("not-found", "no runtime runs here"))
+            self.assertIn(" start, or --server HOST:PORT ", error["hint"])
+
     def test_docker_on_request(self):
         self.write_document()
         error = self.error("start", "--engine", "docker")
@@ -283,6 +290,9 @@ class NamedKeys(Base):
         self.ok("key", "--export", "alice", "-o", path)
         with open(path, encoding="ascii") as file:
             self.assertEqual(file.read(), line)
+        self.ok("key", "--export", "default", "-o", path + ".default")
+        with open(path + ".default", encoding="ascii") as file:
+            self.assertEqual(base64.b64decode(file.read()), self.content("default"))
         key = self.content("alice")
         shutil.rmtree(self.key)
         self.ok("key", "--import", input=line)
