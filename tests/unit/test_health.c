@@ -676,8 +676,9 @@ static void image_gone(void)
 
 static void plan_refuses(enum ath_fault_code fault)
 {
-    ath_faults_add(&facts.runtimes.plan_faults, fault, 0, "it does not fit");
-    ath_faults_place(&facts.runtimes.plan_faults, "t.yaml", "x: 1\n", 5);
+    static const char text[] = "x:\n    y: 1\n";
+    ath_faults_add(&facts.runtimes.plan_faults, fault, strcspn(text, "y"), "it does not fit");
+    ath_faults_place(&facts.runtimes.plan_faults, "t.yaml", text, strlen(text));
 }
 
 static void no_device(void)
@@ -922,9 +923,9 @@ static const struct {
     { "certificate-unusable", certificate_closed, "certificate-unusable unknown -\n" },
     { "certificate-unusable", certificate_expires, "certificate-unusable warning -\n" },
     { "image-missing", image_gone, "image-missing warning -\n" },
-    { "device-missing", no_device, "device-missing fault t.yaml:1:1\n" },
-    { "memory-too-small", little_memory, "memory-too-small fault t.yaml:1:1\n" },
-    { "bridge-missing", no_bridge, "bridge-missing fault t.yaml:1:1\n" },
+    { "device-missing", no_device, "device-missing fault t.yaml:2:5\n" },
+    { "memory-too-small", little_memory, "memory-too-small fault t.yaml:2:5\n" },
+    { "bridge-missing", no_bridge, "bridge-missing fault t.yaml:2:5\n" },
     { "cgroup-mems-short", short_cgroup,
       "cgroup-mems-short fault /sys/fs/cgroup/cpuset/docker/cpuset.mems\n" },
     { "gpu-driver-missing", no_driver, "gpu-driver-missing fault NUMA0\n" },
