@@ -185,7 +185,8 @@ tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/un
 tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/client/answer_cache.c
 tests_unit_test_addresses_SOURCES = tests/unit/test_addresses.c src/cuda/several/addresses.c
 tests_unit_test_instance_SOURCES = tests/unit/test_instance.c src/cuda/client/instance.c
-tests_unit_test_local_driver_SOURCES = tests/unit/test_local_driver.c src/cuda/local/driver.c
+tests_unit_test_local_driver_SOURCES = tests/unit/test_local_driver.c \
+	src/cuda/local/driver.c src/cuda/local/entry_points.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 tests_unit_test_stream_pool_SOURCES = tests/unit/test_stream_pool.c src/cuda/client/stream_pool.c
 $(tests_unit_test_addresses_OBJECTS) \

@@ -1,7 +1,10 @@
-/* The library of a session on the program's own machine: which calls go on, and which captures are
- * under way. */
+/* The library of a session on the program's own machine: which calls go on, which captures are
+ * under way, and whose functions a program gets. */
 #include "config.h"
 
+#include <limits.h>
+
+#include "cuda/api/symbols.h"
 #include "cuda/local/local.h"
 #include "remote/session/open.h"
 
@@ -17,6 +20,25 @@ CUresult cuInit(unsigned int flags)
     return CUDA_ERROR_UNKNOWN;
 }
 
+CUresult ath_local_open(void)
+{
+    return CUDA_ERROR_UNKNOWN;
+}
+
+static void of_library(void)
+{
+}
+
+const struct ath_cuda_symbol *ath_cuda_symbol_find(const char *name, int version, bool per_thread,
+                                                   CUdriverProcAddressQueryResult *out_status)
+{
+    static const struct ath_cuda_symbol only = { .base = "cuKnown", .function = of_library };
+    (void)version;
+    (void)per_thread;
+    *out_status = CU_GET_PROC_ADDRESS_SUCCESS;
+    return strcmp(name, only.base) ? NULL : &only;
+}
+
 static void setup(void)
 {
     atomic_store(&ath_local_captures, 0);
@@ -25,6 +47,7 @@ static void setup(void)
 static void teardown(void)
 {
     atomic_store(&ath_local.state, ATH_LOCAL_NEW);
+    ath_local.driver = (struct ath_cuda_driver){ 0 };
 }
 
 FIXTURE(setup, teardown);
@@ -84,4 +107,71 @@ TEST(only_a_session_that_runs_can_end)
     atomic_store(&ath_local.state, ATH_LOCAL_FORKED);
     ath_local_end();
     ck_assert_int_eq(atomic_load(&ath_local.state), ATH_LOCAL_FORKED);
+}
+
+/* ---- whose functions a program gets ---- */
+
+enum { KNOWN = 13000 }; /* the newest version of CUDA whose functions the library knows */
+
+/* The driver of this test has a function from one version on, and another one from a later one. */
+static int first_version, other_version;
+
+static void of_driver(void)
+{
+}
+
+static void newer_of_driver(void)
+{
+}
+
+static CUresult give(const char *symbol, void **out, int version, uint64_t flags)
+{
+    void (*function)(void) = version < other_version ? of_driver : newer_of_driver;
+    (void)symbol;
+    (void)flags;
+    if (version < first_version)
+        return CUDA_ERROR_NOT_FOUND;
+    memcpy(out, &function, sizeof *out);
+    return CUDA_SUCCESS;
+}
+
+static CUresult give_v2(const char *symbol, void **out, int version, uint64_t flags,
+                        CUdriverProcAddressQueryResult *status)
+{
+    *status = CU_GET_PROC_ADDRESS_SUCCESS;
+    return give(symbol, out, version, flags);
+}
+
+static const struct {
+    const char *symbol;
+    int first_version, other_version, version;
+    void (*wanted)(void);
+} functions[] = {
+    { "cuKnown", 11000, INT_MAX, KNOWN, of_library },
+    { "cuKnown", 11000, INT_MAX, KNOWN + 10, of_library },
+    { "cuKnown", 11000, KNOWN, 12000, of_library },
+    { "cuKnown", 11000, KNOWN + 10, KNOWN, of_library },
+    { "cuKnown", 11000, KNOWN + 10, KNOWN + 10, newer_of_driver },
+    { "cuKnown", KNOWN + 10, INT_MAX, KNOWN + 10, of_driver },
+    { "cuOther", 11000, INT_MAX, KNOWN, of_driver },
+};
+
+/* A program of a newer CUDA gets the driver's function where it is not the one that the library
+ * knows. */
+LOOP_TEST(a_newer_function_is_the_drivers, 0, sizeof functions / sizeof *functions)
+{
+    first_version = functions[_i].first_version;
+    other_version = functions[_i].other_version;
+    ath_local.driver.cuGetProcAddress = give;
+    for (int i = 0; i < 2; i++) { /* drivers before CUDA 12 have cuGetProcAddress() only */
+        CUdriverProcAddressQueryResult status;
+        void *entry = NULL;
+        if (i)
+            ath_local.driver.cuGetProcAddress_v2 = give_v2;
+        ck_assert_int_eq(ath_local_cuGetProcAddress_v2(functions[_i].symbol, &entry,
+                                                       functions[_i].version, 0, &status),
+                         CUDA_SUCCESS);
+        ck_assert_int_eq(status, CU_GET_PROC_ADDRESS_SUCCESS);
+        ck_assert_mem_eq(&entry, &functions[_i].wanted, sizeof entry);
+    }
 }
