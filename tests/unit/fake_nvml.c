@@ -2,8 +2,9 @@
  * A library that answers like NVIDIA's NVML, for tests without NVIDIA's driver.
  *
  * FAKE_NVML selects the machine: "ac922" (two V100 at 0004:04 and 0004:05, three NVLinks to each
- * other and to the CPU), "nvswitch" (four H100 with 18 links to switches) or "tree" (a PCI tree
- * without NVLinks: GPUs 1b and 1c behind one switch, 43 behind the next, 52 on the same host
+ * other and to the CPU), "mesh" (a V100 with two NVLinks to each of two GPUs, and two to a GPU
+ * whose address is not told), "nvswitch" (four H100 with 18 links to switches) or "tree" (a PCI
+ * tree without NVLinks: GPUs 1b and 1c behind one switch, 43 behind the next, 52 on the same host
  * bridge, 9d on another node). It can also select a fault: "init-fails", "no-device", "crash",
  * "hang". Built with OLD_DRIVER, the library lacks newer functions.
  */
@@ -137,14 +138,18 @@ int nvmlDeviceGetNvLinkState(nvml_device device, unsigned int link, unsigned int
     return NVML_SUCCESS;
 }
 
-/* Links 0 to 2 of a V100 lead to the other GPU, 3 to 5 to the CPU. Links of an H100 lead to
- * switches, whose addresses a virtual machine does not see (as observed with two H200, driver
- * 580.159). */
+/* Links 0 to 2 of a V100 of an AC922 lead to the other GPU, 3 to 5 to the CPU. Links of an H100
+ * lead to switches, whose addresses a virtual machine does not see (as observed with two H200,
+ * driver 580.159). */
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device device, unsigned int link, struct nvml_pci *out)
 {
     *out = (struct nvml_pci){ 0 };
     if (is("nvswitch")) {
         snprintf(out->bus_id, sizeof out->bus_id, "FFFFFFFF:FF:FF.0");
+    } else if (is("mesh")) {
+        if (link < 4)
+            snprintf(out->bus_id, sizeof out->bus_id, "00000000:%02X:00.0",
+                     device->bus + 1 + link / 2);
     } else if (link < 3) {
         snprintf(out->bus_id, sizeof out->bus_id, "00000004:%02X:00.0", device->bus ^ 1);
         out->device_id = 0x1db510de;
@@ -196,7 +201,9 @@ int nvmlDeviceGetMemoryAffinity(nvml_device device, unsigned int count, unsigned
 int nvmlDeviceGetNvLinkRemoteDeviceType(nvml_device device, unsigned int link, unsigned int *out)
 {
     (void)device;
-    *out = is("nvswitch") ? NVML_REMOTE_SWITCH : link < 3 ? NVML_REMOTE_GPU : NVML_REMOTE_NPU;
+    *out = is("nvswitch")           ? NVML_REMOTE_SWITCH
+           : is("mesh") || link < 3 ? NVML_REMOTE_GPU
+                                    : NVML_REMOTE_NPU;
     return NVML_SUCCESS;
 }
 

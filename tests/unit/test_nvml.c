@@ -127,6 +127,22 @@ TEST(finds_gpus_behind_switches)
     ck_assert(!gpu->nvlinks[0].is_through_switch);
 }
 
+/* Links to one GPU are one entry, links to different GPUs are not, and those whose end is unknown
+ * are one more. */
+TEST(counts_the_links_to_each_gpu)
+{
+    add_gpu("0000:06:00.0", 0x10de);
+    load_new("mesh");
+    ath_nvml_read(&machine, NULL, 10000);
+    const struct ath_gpu *gpu = &machine.gpus[0];
+    ck_assert_uint_eq(gpu->nvlink_count, 3);
+    expect_link(gpu, 0, ATH_PEER_GPU, "0000:07:00.0", 2, 2 * 25781 * 8);
+    expect_link(gpu, 1, ATH_PEER_GPU, "0000:08:00.0", 2, 2 * 25781 * 8);
+    ck_assert_int_eq(gpu->nvlinks[2].kind, ATH_PEER_GPU);
+    ck_assert(!gpu->nvlinks[2].has_peer);
+    ck_assert_int_eq(gpu->nvlinks[2].count, 2);
+}
+
 TEST(keeps_values_from_sysfs)
 {
     add_ac922();
