@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "place/search.h"
 #include "unit.h"
 
 enum { GPUS = 16, UNUSED = 2 * ATH_SET_UNKNOWN_FAR };
@@ -446,6 +447,34 @@ TEST(takes_one_of_each_block)
     expect(&machine, "01234567", "0246", 50000000000);
     expect(&machine, "01234567", "01246", 50000000000);
     expect(&machine, "1234567", "1246", 50000000000);
+}
+
+/* Exchanging blocks that are alike changes nothing, so the search need not try both. A block with a
+ * GPU that may not be chosen is like no other. */
+TEST(blocks_that_are_alike_stand_for_each_other)
+{
+    static const uint64_t candidates[] = { 0xff, 0xdf }; /* without GPU 5 */
+    static const uint32_t befores[][4] = { { 0, 0, 2, 4 }, { 0, 0, 4, 2 } };
+    struct machine machine;
+
+    make_machine(&machine, 8, 50000000000);
+    for (size_t i = 0; i < 8; i += 2)
+        link_pair(&machine, i, i + 1, 10000000000);
+    for (size_t i = 0; i < ATH_COUNT(candidates); i++) {
+        ATH_AUTO(ath_search)
+        search = { .gpu_count = 8,
+                   .words = 1,
+                   .size = 3,
+                   .group_count = 1,
+                   .bandwidths = machine.bandwidths,
+                   .nodes = machine.nodes,
+                   .candidates = &candidates[i] };
+        ath_search_prepare(&search);
+        for (size_t block = 0; block < 4; block++) {
+            ck_assert_uint_eq(search.twins[2 * block + 1], 2 * block);
+            ck_assert_uint_eq(search.before[2 * block], befores[i][block]);
+        }
+    }
 }
 
 /* Nothing is known except the nodes. */
