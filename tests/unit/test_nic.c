@@ -253,6 +253,15 @@ TEST(keeps_a_subfunction_that_has_the_link)
     ck_assert_str_eq(own->rdma_device, "mlx4_x");
 }
 
+/* A capture may have a subfunction without its physical function, of which it is no part then. */
+TEST(keeps_a_subfunction_without_its_physical_function)
+{
+    add_rdma(SF, "mlx5_4", 1, "Ethernet\n");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].rdma_device, "mlx5_4");
+    expect_others(";");
+}
+
 /* All containers see all RDMA devices, but only their own links. */
 TEST(keeps_a_virtual_function_that_has_the_link)
 {
