@@ -6,7 +6,8 @@
  *     program_start LIBRARIES [SALT]
  *
  * SALT changes the code of the libraries. With `unload` as the third word the libraries are
- * unloaded in the middle, and loaded again. With `fatbin` they are fat binaries with machine code
+ * unloaded in the middle, and loaded again. With `rows` it asks for rows of clusters. With
+ * `fatbin` they are fat binaries with machine code
  * for the GPU, with `older` for another one, and PTX for all.
  */
 #include "config.h"
@@ -26,7 +27,8 @@ enum {
     N = 256,
     ALLOCATIONS = 24,
     SMALL = 1 << 16,
-    SHARED = 64 * 1024
+    SHARED = 64 * 1024,
+    ROWS = 20
 };
 
 static const char *const kernels[] = { "fill", "saxpy", "vector_add" };
@@ -184,6 +186,42 @@ static void ask_for_too_much(CUfunction function)
         must(CUDA_ERROR_UNKNOWN, "clusters that are too large");
 }
 
+static int clusters_that_fit(CUfunction function, unsigned int x, unsigned int y)
+{
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = { x, y, 1 } };
+    CUlaunchConfig config = { x, y, 1, N / 4, 1, 1, SHARED, NULL, &cluster, 1 };
+    int fit = -1;
+    CUresult status = cuOccupancyMaxActiveClusters(&fit, function, &config);
+    return status ? -(int)status : fit;
+}
+
+/* cuBLAS asks how many clusters fit that are rows of one block, of two and so on, and cuDNN sets
+ * the limits of a kernel before it launches it. As many rows in y fit as in x. */
+static void use_rows(CUlibrary library)
+{
+    CUkernel kernel = NULL;
+    CUfunction function = NULL;
+    int value = -1, n = N;
+    float number = 0;
+    CUdeviceptr ones = taken[0];
+    void *params[] = { &ones, &number, &n };
+    MUST(cuLibraryGetKernel(&kernel, library, "fill"));
+    MUST(cuKernelGetFunction(&function, kernel));
+    MUST(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, kernel, 0));
+    MUST(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, kernel, 0));
+    failures += value != 0;
+    for (unsigned int length = 1; length <= ROWS; length++) {
+        int fit = clusters_that_fit(function, length, 1);
+        int same = clusters_that_fit(function, 1, length);
+        if (fit != same) {
+            fprintf(stderr, "%d rows of %u blocks fit, not %d\n", fit, length, same);
+            failures++;
+        }
+    }
+    MUST(cuLaunchKernel((CUfunction)(void *)kernel, 1, 1, 1, N, 1, 1, SHARED, NULL, params, NULL));
+}
+
 /* cuBLAS loads the same module for each of its handles. */
 static void use_module(const char *salt, float *sum)
 {
@@ -280,6 +318,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < MODULES; i++)
         use_module(salt, &sum);
     use_options(salt);
+    if (!strcmp(form, "rows"))
+        use_rows(libraries[0]);
     if (!strcmp(form, "unload")) {
         CUdeviceptr managed; /* that both sides have memory does not make an unloading wait */
         MUST(cuMemAllocManaged(&managed, SMALL, CU_MEM_ATTACH_GLOBAL));

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(runtime.SOURCE, "bench"))
 from relay import Relay  # noqa: E402
 
 DELAY_S = 0.005  # one way; from a round trip of 5 ms on a line counts as slow
-LIBRARIES, KERNELS, MODULES = 6, 18, 3
+LIBRARIES, KERNELS, MODULES, ROWS = 6, 18, 3, 20
 # what a program waits for at its first start: its code, and what it asks about it
 OF_CODE = ["cuLibraryLoadData", "cuLibraryGetKernel", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuOccupancyMaxActiveClusters",
            "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "cuKernelSetAttribute", "cuLaunchKernelEx", "cuFuncGetAttribute"]
@@ -47,6 +47,7 @@ class Base(unittest.TestCase):
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE_S, check=False)
         self.assertEqual((result.returncode, result.stdout.strip()), (0, "right"), result.stderr)
         self.not_kept = {what: int(count) for count, what in NOT_KEPT.findall(result.stderr)}
+        self.trips = {name: int(trips) for _, _, trips, name in LINE.findall(result.stderr)}
         return {name: int(answers) for _, answers, _, name in LINE.findall(result.stderr)}
 
     def files(self):
@@ -78,6 +79,17 @@ class Starts(Base):
         self.assertEqual(len(self.files()), 1)
         self.assertEqual(self.not_kept, {"cuLibraryGetKernel: the driver returned an error": 1})
         self.check_knows(self.start())
+
+    def test_rows_of_clusters_are_asked_at_once(self):
+        """The rows in x take two round trips, those in y one each, except that of one block. Settings that do not concern a question do
+        not make it a new one."""
+        self.start()
+        before = self.trips
+        self.start("other", "rows")
+        self.assertEqual(self.trips["cuOccupancyMaxActiveClusters"] - before["cuOccupancyMaxActiveClusters"], 2 + ROWS - 1)
+        self.assertEqual(self.trips["cuKernelSetAttribute"], 1)
+        self.assertEqual(self.trips["cuKernelGetAttribute"], before["cuKernelGetAttribute"])
+        self.check_knows(self.start("other", "rows"))
 
     def test_what_one_program_saves_does_not_replace_another_ones(self):
         for salt in ("a", "b"):

@@ -387,10 +387,10 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
     bool is_copied = !ath_frame_copy(&asked, frame, length);
     bool may_keep = is_copied && ath_cuda_code_facts_key(exchange, &key);
     bool is_fact = may_keep && ath_cuda_code_facts_find(&key, &fact);
-    bool is_of_many = exchange->thread->asks_facts && is_copied && !exchange->side.status &&
+    bool is_of_many = exchange->thread->ask_more && is_copied && !exchange->side.status &&
                       !ath_is_off(ATH_SWITCH_CACHES);
     CUresult status = is_fact      ? ath_cuda_take_fact(exchange, &fact)
-                      : is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked)
+                      : is_of_many ? exchange->thread->ask_more(exchange, &asked)
                                    : ath_cuda_ask(exchange);
     bool is_answer =
         !status ||

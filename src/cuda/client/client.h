@@ -147,12 +147,17 @@ void ath_cuda_disconnect(void);
 
 /* ---- a thread ---- */
 
+struct ath_cuda_exchange;
+
 struct ath_cuda_thread {
     uint32_t id; /* of the client's threads, from 0 on */
     CUstreamCaptureMode mode;
     bool is_in_callback; /* a callback of the program runs, which may not call CUDA */
     bool asks_early;     /* see ath_cuda_ask_early() */
-    bool asks_facts;     /* all attributes of a kernel with the first question (kernel_facts.h) */
+    /* sends the next question that no cache answers, and behind it others that the program will ask
+     * next, in one round trip; sets itself to NULL first. NULL: the question is sent alone */
+    CUresult (*ask_more)(struct ath_cuda_exchange *exchange, const struct ath_frame *message);
+    const void *more;    /* what ask_more needs */
     bool is_ours;        /* not started by the program: it works on during exit */
     CUcontext *contexts; /* cuCtxPushCurrent()'s stack; the last one is current */
     size_t context_count, context_capacity;

@@ -134,12 +134,21 @@ static void forget_things(void)
 
 /* ---- the state, for other files ---- */
 
-/* Returns whether the answer to a question depends on a setting. */
+/* Returns whether an attribute is about the size of clusters: whether the kernel needs one, and
+ * which one. */
+static bool is_of_clusters(uint64_t attribute)
+{
+    return attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET &&
+           attribute <= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
+}
+
+/* Returns whether the answer to a question depends on a setting. Only the sizes of clusters depend
+ * on each other. */
 static bool matters(const struct setting *setting, uint64_t question)
 {
-    enum { CLUSTERS = CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET };
     uint64_t set = (uint64_t)setting->subject.attribute, asked = question - 1;
-    return setting->is_set && (!question || set == asked || (set >= CLUSTERS && asked >= CLUSTERS));
+    return setting->is_set &&
+           (!question || set == asked || (is_of_clusters(set) && is_of_clusters(asked)));
 }
 
 uint64_t ath_cuda_attributes_state(uint64_t kernel, uint64_t attribute)
@@ -387,12 +396,20 @@ static struct subject function_subject(CUfunction function, CUfunction_attribute
                : (struct subject){ OF_FUNCTION, (uintptr_t)function, attribute };
 }
 
+bool ath_cuda_attributes_shared_limit_of_function(CUfunction function, int *out)
+{
+    const struct subject subject =
+        function_subject(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    return find_value((uintptr_t)function, &subject, out);
+}
+
 static CUresult ask_function(const struct request *request, int *out_bytes, CUdevice *out_device)
 {
     CUresult status = ath_cuda_by_hand_cuCtxGetDevice(out_device);
-    return status ? status
-                  : ath_cuda_do_cuFuncGetAttribute(out_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-                                                   (CUfunction)(uintptr_t)request->handle);
+    return status
+               ? status
+               : ath_cuda_by_hand_cuFuncGetAttribute(out_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                                     (CUfunction)(uintptr_t)request->handle);
 }
 
 static void fill_for_function(struct ath_cuda_exchange *exchange, const struct request *request)

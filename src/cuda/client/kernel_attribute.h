@@ -30,6 +30,9 @@ uint64_t ath_cuda_attributes_kernel_here(uint64_t function);
  * is known to hold. */
 bool ath_cuda_attributes_shared_limit(uint64_t kernel, CUdevice device, int *out);
 
+/* The same of a function, or of a kernel that cuFuncSetAttribute() got in the current context. */
+bool ath_cuda_attributes_shared_limit_of_function(CUfunction function, int *out);
+
 /* Returns whether an attribute is one of the code, which no setting changes. */
 static inline bool ath_cuda_is_attribute_of_code(CUfunction_attribute attribute)
 {

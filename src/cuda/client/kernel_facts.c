@@ -68,7 +68,7 @@ CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
     CUkernel kernel = (CUkernel)(uintptr_t)exchange->kernel;
     CUdevice device = 0;
     uint32_t own = CU_FUNC_ATTRIBUTE_MAX;
-    exchange->thread->asks_facts = false; /* the questions from here on are not the program's */
+    exchange->thread->ask_more = NULL; /* the questions from here on are not the program's */
     CUresult status = ath_cuda_ask_begin(exchange);
     if (status)
         return status;
@@ -88,7 +88,7 @@ static void set_asks_facts(bool yes)
 {
     struct ath_cuda_thread *thread = ath_cuda_this_thread();
     if (thread)
-        thread->asks_facts = yes;
+        thread->ask_more = yes ? ath_cuda_ask_kernel_facts : NULL;
 }
 
 CUresult ath_cuda_by_hand_cuKernelGetAttribute(int *value, CUfunction_attribute attribute,
@@ -109,6 +109,10 @@ CUresult ath_cuda_by_hand_cuFuncGetAttribute(int *value, CUfunction_attribute at
                                              CUfunction function)
 {
     CUdevice device;
+    bool is_limit = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    if (value && is_limit && !ath_cuda_may(ATH_CUDA_METHOD_cuFuncGetAttribute) &&
+        ath_cuda_attributes_shared_limit_of_function(function, value))
+        return CUDA_SUCCESS;
     uint64_t kernel = value && ath_cuda_is_attribute_of_code(attribute)
                           ? ath_cuda_attributes_kernel_here((uintptr_t)function)
                           : 0;

@@ -12,26 +12,37 @@
 #include "cuda/client/connection.h"
 #include "cuda/client/handles.h"
 #include "cuda/client/kernel_parameters.h"
+#include "cuda/client/prefetch.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
+/* Asks for a function's limit of dynamic shared memory. On a slow line a limit that was set is not
+ * asked for; on others the thread's own memo of the answer is faster. */
+static CUresult ask_shared_limit(int *out, CUfunction function)
+{
+    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    bool is_slow = ath_cuda_is_line_slow();
+    CUdevice device;
+    CUresult status = ath_cuda_do_cuCtxGetDevice(&device);
+    if (status)
+        return status;
+    if (ath_cuda_is_kernel(function))
+        return (is_slow ? ath_cuda_by_hand_cuKernelGetAttribute : ath_cuda_do_cuKernelGetAttribute)(
+            out, attribute, (CUkernel)(void *)function, device);
+    return (is_slow ? ath_cuda_by_hand_cuFuncGetAttribute
+                    : ath_cuda_do_cuFuncGetAttribute)(out, attribute, function);
+}
+
 /* Checks dynamic shared memory above the amount that every kernel has by default. */
 static CUresult check_shared(CUfunction function, unsigned int bytes)
 {
     enum { ALWAYS_THERE = 48 * 1024 };
-    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    CUdevice device;
     int most = 0;
     if (bytes <= ALWAYS_THERE)
         return CUDA_SUCCESS;
-    CUresult status = ath_cuda_do_cuCtxGetDevice(&device);
-    if (!status)
-        status = ath_cuda_is_kernel(function)
-                     ? ath_cuda_do_cuKernelGetAttribute(&most, attribute,
-                                                        (CUkernel)(void *)function, device)
-                     : ath_cuda_do_cuFuncGetAttribute(&most, attribute, function);
+    CUresult status = ask_shared_limit(&most, function);
     return !status && bytes > (unsigned int)most ? CUDA_ERROR_INVALID_VALUE : status;
 }
 
@@ -147,6 +158,70 @@ static void note_fitted(uint64_t shape)
 
 /* ---- clusters ---- */
 
+enum { ROW_MAX = 32 }; /* blocks; GPUs have up to 16 in a cluster, and cuBLAS asks up to here */
+
+static bool begin_clusters(struct ath_cuda_exchange *begun, CUfunction function,
+                           const CUlaunchConfig *config)
+{
+    if (ath_cuda_begin(begun, ATH_CUDA_METHOD_cuOccupancyMaxActiveClusters))
+        return false;
+    begun->kernel = (uintptr_t)function;
+    ath_cuda_check_launch_config(begun, config);
+    struct ath_cuda_wire_occupancy_max_active_clusters_builder call =
+        ath_cuda_wire_call_init_occupancy_max_active_clusters(begun->call);
+    ath_cuda_wire_occupancy_max_active_clusters_set_function(
+        call, ath_cuda_to_wire(&begun->side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)function));
+    ath_cuda_put_launch_config(
+        &begun->side, ath_cuda_wire_occupancy_max_active_clusters_init_config(call), config);
+    return true;
+}
+
+/* Asks the program's question about clusters that are rows of blocks. If the question before was
+ * about other rows of the same blocks, those of all other lengths are asked behind it: cuBLAS asks
+ * about 10 to 32 lengths, one after another (H200, 2026-11-28). */
+static CUresult ask_rows(struct ath_cuda_exchange *exchange, const struct ath_frame *message)
+{
+    static _Atomic uint64_t last;
+    ATH_AUTO(ath_cuda_prefetch) ahead = { 0 };
+    CUlaunchConfig config = *(const CUlaunchConfig *)exchange->thread->more;
+    CUlaunchAttribute size = config.attrs[0];
+    CUfunction function = (CUfunction)(uintptr_t)exchange->kernel;
+    struct ath_cuda_exchange another;
+    unsigned int own = config.gridDimX;
+    (void)message;
+    exchange->thread->ask_more = NULL; /* the questions from here on are not the program's */
+    config.attrs = &size;
+    config.gridDimX = size.value.clusterDim.x = 1;
+    uint64_t blocks = shape_of(&config, function);
+    bool is_next = atomic_exchange(&last, blocks) == blocks;
+    CUresult status = ath_cuda_ask_begin(exchange);
+    if (status)
+        return status;
+    for (unsigned int length = 1; is_next && length <= ROW_MAX; length++) {
+        config.gridDimX = size.value.clusterDim.x = length;
+        if (length != own && begin_clusters(&another, function, &config))
+            ath_cuda_prefetch_ask(&ahead, &another);
+    }
+    /* first, because the thread keeps only the answer of its last wait */
+    ath_cuda_prefetch_wait(&ahead);
+    return ath_cuda_ask_end(exchange);
+}
+
+/* Asks how many clusters fit, whose grid is one cluster. */
+static CUresult ask_clusters(int *cluster_count, CUfunction function, const CUlaunchConfig *config)
+{
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    bool is_row = config->numAttrs == 1 && config->gridDimY == 1 && config->gridDimZ == 1;
+    if (thread && is_row && ath_cuda_is_line_slow()) {
+        thread->ask_more = ask_rows;
+        thread->more = config;
+    }
+    CUresult status = ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, config);
+    if (thread)
+        thread->ask_more = NULL;
+    return status;
+}
+
 /* cuBLAS asks how many clusters fit before it launches with such clusters, for each problem's grid.
  * If some fit, the launch does as well and need not wait for its answer. */
 CUresult ath_cuda_by_hand_cuOccupancyMaxActiveClusters(int *cluster_count, CUfunction function,
@@ -157,7 +232,7 @@ CUresult ath_cuda_by_hand_cuOccupancyMaxActiveClusters(int *cluster_count, CUfun
                      !ath_is_off(ATH_SWITCH_CACHES) && is_about_cluster(config, &smallest);
     if (!is_cached)
         return ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, config);
-    CUresult status = ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, &smallest);
+    CUresult status = ask_clusters(cluster_count, function, &smallest);
     uint64_t shape = status || *cluster_count < 1 ? 0 : shape_of(&smallest, function);
     if (shape && !has_fitted(shape))
         note_fitted(shape);

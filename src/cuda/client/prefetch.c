@@ -95,7 +95,8 @@ void ath_cuda_prefetch_wait(struct ath_cuda_prefetch *ahead)
         struct ath_cuda_prefetched *asked = &ahead->asked[i];
         struct ath_cuda_exchange *exchange = &asked->exchange;
         CUresult status = ath_cuda_ask_end(exchange);
-        bool is_answer = !status || status == CUDA_ERROR_INVALID_VALUE; /* a permanent answer too */
+        bool is_answer = !status || status == CUDA_ERROR_INVALID_VALUE ||
+                         status == CUDA_ERROR_INVALID_CLUSTER_SIZE; /* permanent answers, too */
         if (!is_answer || asked->settings != ath_cuda_settings_of(exchange))
             continue;
         ath_cuda_answer_cache_add(exchange->method, asked->message.bytes, asked->message.length,

@@ -13,8 +13,9 @@
  * An answer may also come with the answer to another question: ath_cuda_prefetch_told() then takes
  * the place of ath_cuda_prefetch_ask().
  *
- * One thread. CUDA_ERROR_INVALID_VALUE (the device has no such attribute) counts as an answer.
- * After another error the program's own call asks again.
+ * One thread. CUDA_ERROR_INVALID_VALUE (the device has no such attribute) and
+ * CUDA_ERROR_INVALID_CLUSTER_SIZE count as answers. After another error the program's own call asks
+ * again.
  */
 #pragma once
 #include <stddef.h>
