@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plans of runtimes: what is shown, and that Docker's own client makes the same requests from our `docker run` lines.
+"""Plans of runtimes: what is shown, what they may use of Docker, and that Docker's own client makes the same requests from our `docker run` lines.
 
     test_plan.py [--update]
 
@@ -19,6 +19,7 @@ import unittest
 
 import cli  # noqa: F401 - finds harness
 import harness
+import nodes
 
 GOLDEN = os.path.join(harness.SOURCE, "tests", "golden", "plans")
 # The shipped document has macvlans; this one has a bridge, and GPUs that share a node.
@@ -175,9 +176,9 @@ class FakeDocker(socketserver.ThreadingUnixStreamServer):
     """Answers like an Engine with API 1.41 and keeps the bodies of containers/create."""
     daemon_threads = True
 
-    def __init__(self, path):
+    def __init__(self, path, handler=None):
         self.created, self.unknown = [], []
-        super().__init__(path, FakeHandler)
+        super().__init__(path, handler or FakeHandler)
 
     def handle_error(self, request, client_address):
         """A client that has its answer closes the connection; it reports other errors itself."""
@@ -219,6 +220,55 @@ class FakeHandler(http.server.BaseHTTPRequestHandler):
         else:
             self.server.unknown.append(self.path)
             self.answer(500, {"message": "not expected"})
+
+
+class AbilitiesHandler(FakeHandler):
+    """A Docker with the parts that `answers` of the server names."""
+
+    def do_GET(self):
+        self.answer(200, self.server.answers.get(self.path.removeprefix("/v1.41").split("?")[0], {}))
+
+
+class Abilities(unittest.TestCase):
+    """The parts of Docker that a plan may use."""
+
+    PLAIN = {"/version": {"Version": "20.10", "ApiVersion": "1.41"}, "/info": {}, "/networks": []}
+
+    def abilities(self, answers, *prefix):
+        with tempfile.TemporaryDirectory(dir=harness.scratch()) as folder:
+            path = os.path.join(folder, "docker.sock")
+            with FakeDocker(path, AbilitiesHandler) as server:
+                server.answers = {**self.PLAIN, **answers}
+                threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+                result = harness.run(command=[*prefix, nodes.tool("engine_steps"), "docker", "abilities"],
+                                     env=harness.environment(DOCKER_HOST="unix://" + path))
+                server.shutdown()
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        return {name for name, value in json.loads(result.stdout).items() if value} - ({"is_limited"} if not prefix else set())
+
+    def test_what_docker_says(self):
+        for answers, wanted in (
+                ({}, set()),
+                ({"/info": {"Runtimes": {"nvidia": {}}}}, {"has_nvidia_runtime"}),
+                ({"/info": {"Runtimes": {"runc": {}}}}, set()),
+                ({"/info": {"CDISpecDirs": ["/etc/cdi"]}}, {"has_cdi"}),
+                ({"/networks": [{"Name": "bridge"}]}, {"has_bridge"}),
+                ({"/networks": [{"Name": "none"}]}, set()),
+                ({"/info": {"SecurityOptions": ["name=seccomp,profile=default", "name=rootless"]}}, {"is_rootless"}),
+                ({"/info": {"LoggingDriver": "json-file"}}, {"limits_logs"}),
+                ({"/info": {"LoggingDriver": "local"}}, {"limits_logs"}),
+                ({"/info": {"LoggingDriver": "journald"}}, set())):
+            with self.subTest(answers):
+                self.assertEqual(self.abilities(answers), wanted)
+
+    def test_root_without_a_capability_cannot_raise_limits(self):
+        """Root of a new namespace has all capabilities there."""
+        root = ["unshare", "--user", "--map-root-user"]
+        limited = [*root, "setpriv", "--bounding-set=-sys_resource"]
+        if not shutil.which("unshare") or subprocess.run([*limited, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no namespace of users here, or no setpriv (package util-linux)")
+        self.assertEqual(self.abilities({}, *root), set())
+        self.assertEqual(self.abilities({}, *limited), {"is_limited"})
 
 
 def docker_client():

@@ -6,6 +6,7 @@
  *                                      stop [ID...]
  *                                      clean [dry] [images] [of=DOCUMENT] [ID...]
  *                                      drift DOCUMENT [sim]
+ *                                      abilities
  *
  * DOCKER_HOST and AITHERION_RUN_FOLDER come from the environment. KEY=FILE is the key, RUNTIME=FILE
  * the runtime's program, TIMEOUT_MS=N the time that start waits. KILL_AT=STEP ends this program by
@@ -253,13 +254,25 @@ static int drift(struct ath_engine *engine, const struct words *words, struct at
     return status;
 }
 
+static int abilities(struct ath_engine *engine, const struct words *words, struct ath_err *err)
+{
+    const struct ath_plan_engine found = ath_engine_abilities(engine);
+    (void)words;
+    (void)err;
+    print(json_pack("{s:b, s:b, s:b, s:b, s:b, s:b}", "has_nvidia_runtime",
+                    found.has_nvidia_runtime, "has_cdi", found.has_cdi, "has_bridge",
+                    found.has_bridge, "is_rootless", found.is_rootless, "limits_logs",
+                    found.limits_logs, "is_limited", found.is_limited));
+    return 0;
+}
+
 static const struct {
     const char *name;
     bool has_document;
     int (*run)(struct ath_engine *engine, const struct words *words, struct ath_err *err);
 } commands[] = {
     { "survey", false, survey }, { "start", true, start }, { "stop", false, stop },
-    { "clean", false, clean },   { "drift", true, drift },
+    { "clean", false, clean },   { "drift", true, drift }, { "abilities", false, abilities },
 };
 
 static int read_words(char **arguments, bool has_document, struct words *out)
