@@ -20,9 +20,11 @@ CUresult cuInit(unsigned int flags)
     return CUDA_ERROR_UNKNOWN;
 }
 
+static CUresult opened;
+
 CUresult ath_local_open(void)
 {
-    return CUDA_ERROR_UNKNOWN;
+    return opened;
 }
 
 static void of_library(void)
@@ -32,11 +34,12 @@ static void of_library(void)
 const struct ath_cuda_symbol *ath_cuda_symbol_find(const char *name, int version, bool per_thread,
                                                    CUdriverProcAddressQueryResult *out_status)
 {
-    static const struct ath_cuda_symbol only = { .base = "cuKnown", .function = of_library };
-    (void)version;
+    static const struct ath_cuda_symbol only = { .base = "cuKnown",
+                                                 .since = 11000,
+                                                 .function = of_library };
     (void)per_thread;
     *out_status = CU_GET_PROC_ADDRESS_SUCCESS;
-    return strcmp(name, only.base) ? NULL : &only;
+    return strcmp(name, only.base) != 0 || version < only.since ? NULL : &only;
 }
 
 static void setup(void)
@@ -166,6 +169,11 @@ LOOP_TEST(a_newer_function_is_the_drivers, 0, sizeof functions / sizeof *functio
     for (int i = 0; i < 2; i++) { /* drivers before CUDA 12 have cuGetProcAddress() only */
         CUdriverProcAddressQueryResult status;
         void *entry = NULL;
+        ck_assert_int_eq(
+            ath_local_cuGetProcAddress(functions[_i].symbol, &entry, functions[_i].version, 0),
+            CUDA_SUCCESS);
+        ck_assert_mem_eq(&entry, &functions[_i].wanted, sizeof entry);
+        entry = NULL;
         if (i)
             ath_local.driver.cuGetProcAddress_v2 = give_v2;
         ck_assert_int_eq(ath_local_cuGetProcAddress_v2(functions[_i].symbol, &entry,
@@ -174,4 +182,61 @@ LOOP_TEST(a_newer_function_is_the_drivers, 0, sizeof functions / sizeof *functio
         ck_assert_int_eq(status, CU_GET_PROC_ADDRESS_SUCCESS);
         ck_assert_mem_eq(&entry, &functions[_i].wanted, sizeof entry);
     }
+}
+
+TEST(a_function_that_the_driver_lacks_is_not_given)
+{
+    CUdriverProcAddressQueryResult status;
+    void *entry = NULL;
+
+    ck_assert_int_eq(ath_local_cuGetProcAddress("cuKnown", &entry, KNOWN, 0),
+                     CUDA_ERROR_NOT_SUPPORTED);
+    ck_assert_int_eq(ath_local_cuGetProcAddress_v2("cuKnown", &entry, KNOWN, 0, &status),
+                     CUDA_ERROR_NOT_SUPPORTED);
+    first_version = KNOWN;
+    other_version = INT_MAX;
+    ath_local.driver.cuGetProcAddress = give;
+    ath_local.driver.cuGetProcAddress_v2 = give_v2;
+    ck_assert_int_eq(ath_local_cuGetProcAddress("cuKnown", &entry, KNOWN - 10, 0),
+                     CUDA_ERROR_NOT_FOUND);
+    ck_assert_int_eq(ath_local_cuGetProcAddress_v2("cuKnown", &entry, KNOWN - 10, 0, &status),
+                     CUDA_ERROR_NOT_FOUND);
+    ck_assert_ptr_null(entry);
+    ck_assert_int_eq(ath_local_cuGetProcAddress_v2("cuKnown", &entry, KNOWN, 0, NULL),
+                     CUDA_SUCCESS);
+    ck_assert_ptr_nonnull(entry);
+}
+
+TEST(a_question_for_a_function_needs_a_name_and_a_place)
+{
+    CUdriverProcAddressQueryResult status;
+    void *entry;
+
+    first_version = 0;
+    ath_local.driver.cuGetProcAddress = give;
+    ath_local.driver.cuGetProcAddress_v2 = give_v2;
+    ck_assert_int_eq(ath_local_cuGetProcAddress(NULL, &entry, KNOWN, 0), CUDA_ERROR_INVALID_VALUE);
+    ck_assert_int_eq(ath_local_cuGetProcAddress("cuKnown", NULL, KNOWN, 0),
+                     CUDA_ERROR_INVALID_VALUE);
+    ck_assert_int_eq(ath_local_cuGetProcAddress_v2(NULL, &entry, KNOWN, 0, &status),
+                     CUDA_ERROR_INVALID_VALUE);
+    ck_assert_int_eq(ath_local_cuGetProcAddress_v2("cuKnown", NULL, KNOWN, 0, &status),
+                     CUDA_ERROR_INVALID_VALUE);
+}
+
+static CUresult init_of_driver(unsigned int flags)
+{
+    return flags == 7 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The driver is not asked without a session. */
+TEST(cuinit_opens_the_session_first)
+{
+    opened = CUDA_SUCCESS;
+    ck_assert_int_eq(ath_local_cuInit(7), CUDA_ERROR_NOT_SUPPORTED);
+    ath_local.driver.cuInit = init_of_driver;
+    ck_assert_int_eq(ath_local_cuInit(7), CUDA_SUCCESS);
+    ck_assert_int_eq(ath_local_cuInit(8), CUDA_ERROR_INVALID_VALUE);
+    opened = CUDA_ERROR_SYSTEM_NOT_READY;
+    ck_assert_int_eq(ath_local_cuInit(7), CUDA_ERROR_SYSTEM_NOT_READY);
 }
