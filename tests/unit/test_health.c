@@ -992,6 +992,33 @@ TEST(test_simulated_runtimes_need_no_gpu)
     ck_assert_str_eq(again, "");
 }
 
+TEST(test_a_simulated_runtime_speaks_for_its_own_node)
+{
+    without_gpus();
+    the_runtime()->is_simulated = true;
+    the_runtime()->id = 1;
+    ath_auto_free char *other = found();
+    ck_assert_ptr_nonnull(strstr(other, "no-gpus warning NUMA0\n"));
+
+    the_runtime()->id = 0;
+    the_status()->state = ATH_NODE_STOPPED;
+    ath_auto_free char *stopped = found();
+    ck_assert_ptr_nonnull(strstr(stopped, "no-gpus warning NUMA0\n"));
+}
+
+TEST(test_all_faults_and_warnings_of_a_plan_are_reported)
+{
+    no_device();
+    no_bridge();
+    stale_cdi();
+    promised_twice();
+    ath_auto_free char *text = found();
+    ck_assert_str_eq(text, "device-missing fault t.yaml:2:5\n"
+                           "bridge-missing fault t.yaml:2:5\n"
+                           "gpu-cdi-stale warning 0004:04:00.0\n"
+                           "overcommitted warning NUMA0\n");
+}
+
 LOOP_TEST(test_case, 0, ATH_COUNT(cases))
 {
     cases[_i].spoil();
