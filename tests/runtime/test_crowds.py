@@ -11,6 +11,7 @@ import unittest
 import runtime
 from cuda import MIB, Program
 from runtime import Server, Session, harness
+import ports
 from test_cuda import GONE, GOOD, TRANSPORTS, Base, needs_capnp, place, serve
 from test_faults import files_of, memory_of
 
@@ -84,8 +85,7 @@ class Crowds(Base):
 
     def test_a_server_that_comes_again_and_again(self):
         """A program that tries while the server is away finds it later; a program that has lost it keeps failing."""
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            address = "127.0.0.1:%d" % taken.getsockname()[1]
+        address = f"127.0.0.1:{ports.take(1)}"
         with contextlib.ExitStack() as stack:
             for _ in range(3):
                 programs = [stack.enter_context(Program(address, wait=False, alone=i % 2)) for i in range(6)]

@@ -15,6 +15,7 @@ import unittest
 import runtime
 from cuda import MIB, Program
 from runtime import Server, Session, harness
+import ports
 
 GOOD = "CUDA_SUCCESS"
 FULL = "CUDA_ERROR_OUT_OF_MEMORY"
@@ -429,8 +430,7 @@ class Opening(Base):
             self.assertEqual(server.health().returncode, 3)
 
     def test_it_waits_for_a_server_that_comes(self):
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            address = "127.0.0.1:%d" % taken.getsockname()[1]
+        address = f"127.0.0.1:{ports.take(1)}"
         with Program(address, wait=False) as program:
             time.sleep(0.5)
             with serve(listen=address):
