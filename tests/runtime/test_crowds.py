@@ -3,7 +3,6 @@
 that comes and goes."""
 import contextlib
 import json
-import socket
 import struct
 import time
 import unittest
