@@ -109,6 +109,71 @@ static void sizes_of_clusters()
     ok(cudaDeviceSynchronize());
 }
 
+/* cuBLAS asks about one length after another; those that are too large are refused. */
+static void rows_of_clusters()
+{
+    needs_hopper();
+    launch how(1, 128, 48 * 1024);
+    cudaLaunchAttributeValue &size = how.with(cudaLaunchAttributeClusterDimension);
+    for (int allowed : { 0, 1 }) {
+        ok(cudaFuncSetAttribute(count_in_cluster, cudaFuncAttributeNonPortableClusterSizeAllowed,
+                                allowed));
+        printf("= clusters of 1 to 32 blocks, %sportable:", allowed ? "not " : "");
+        for (unsigned int length = 1; length <= 32; length++) {
+            int fit = -1;
+            how.gridDim = { length, 1, 1 };
+            size.clusterDim = { length, 1, 1 };
+            cudaError_t status = cudaOccupancyMaxActiveClusters(&fit, count_in_cluster, &how);
+            printf(" %s%d", status ? "error " : "", status ? (int)status : fit);
+        }
+        printf("\n");
+    }
+    cudaGetLastError();
+}
+
+static __global__ void idle()
+{
+}
+
+/* Each setting leaves the other ones as they are, and is read back as it was set. */
+static void settings_of_a_kernel()
+{
+    static const struct {
+        CUfunction_attribute attribute;
+        int value;
+    } settings[] = {
+        { CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1 },
+        { CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2 },
+        { CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 0 },
+        { CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100 },
+        { CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 33 },
+        { CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101 },
+        { CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1 },
+        { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024 },
+        { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 30 },
+        { CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+          CU_CLUSTER_SCHEDULING_POLICY_SPREAD },
+        { CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2 },
+    };
+    needs_hopper();
+    auto set = driver(cuKernelSetAttribute);
+    auto get = driver(cuKernelGetAttribute);
+    cudaKernel_t kernel;
+    ok(cudaGetKernel(&kernel, (const void *)idle));
+    for (const auto &setting : settings) {
+        CUresult status = set(setting.attribute, setting.value, (CUkernel)kernel, 0);
+        printf("= attribute %d to %d gives %d, attributes from %d on:", setting.attribute,
+               setting.value, status, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+        for (int i = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+             i <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE; i++) {
+            int value = -1;
+            cu_ok(get(&value, (CUfunction_attribute)i, (CUkernel)kernel, 0));
+            printf(" %d", value);
+        }
+        printf("\n");
+    }
+}
+
 /* ---- tensor maps ---- */
 
 enum { WIDTH = 512, HEIGHT = 256, TILE_X = 64, TILE_Y = 32 };
@@ -411,6 +476,8 @@ static void windows_of_the_l2_cache()
 static const test tests[] = {
     { "blocks reach each other's shared memory", distributed_shared_memory },
     { "sizes of clusters", sizes_of_clusters },
+    { "rows of clusters", rows_of_clusters },
+    { "settings of a kernel", settings_of_a_kernel },
     { "tiles come and go by tensor maps", tensor_maps },
     { "wrong tensor maps are refused", wrong_tensor_maps },
     { "dependent launches overlap, also in graphs", dependent_launches },
