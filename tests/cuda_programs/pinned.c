@@ -454,7 +454,7 @@ static void copy_waits_for_a_kernel(void)
     wait_for_host(flag);
     ok(cuMemcpyDtoHAsync_v2(pinned, p, MANY * sizeof(float), stream));
     gives(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    *(volatile int *)flag = 5;
+    __atomic_store_n(flag, 5, __ATOMIC_RELEASE);
     ok(cuCtxSynchronize());
     same(pinned[MANY / 2], 6);
     ok(cuMemFree_v2(p));

@@ -133,14 +133,25 @@ def decode(frame):
                                      stdout=subprocess.PIPE, check=True).stdout)
 
 
+def read_bytes(connection, count):
+    """Reads so many bytes, or fewer if the peer closes the connection. MSG_WAITALL returns fewer at a socket with a time limit."""
+    data = b""
+    while len(data) < count:
+        piece = connection.recv(count - len(data))
+        if not piece:
+            break
+        data += piece
+    return data
+
+
 def read_frame(connection):
     """Reads one frame; b"" if the peer has closed the connection."""
-    head = connection.recv(8, socket.MSG_WAITALL)
+    head = read_bytes(connection, 8)
     if not head:
         return b""
     segments, words = struct.unpack("<II", head)
     assert segments == 0, head
-    return head + connection.recv(8 * words, socket.MSG_WAITALL)
+    return head + read_bytes(connection, 8 * words)
 
 
 def proof(key, side, hello, challenge, client_proof=b""):

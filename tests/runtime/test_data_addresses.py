@@ -91,7 +91,7 @@ class InPieces(Striped):
 
     def verdict(self):
         """The server's answer to the frame: the channels that are out, and the number of units that are missing."""
-        number, out, missing, _ = struct.unpack("<4I", self.back.recv(16, socket.MSG_WAITALL))
+        number, out, missing, _ = struct.unpack("<4I", runtime.read_bytes(self.back, 16))
         self.frames_told = number
         return out, missing
 
@@ -171,7 +171,7 @@ class Joining(Base):
             session.others[1].sendall(head(5, 2) + rest[5 * UNIT:7 * UNIT] + head(0, 0))
             units = -(-len(rest) // UNIT)
             self.assertEqual(session.verdict(), (1, units - 4))
-            bits, = struct.unpack("<Q", session.back.recv(8, socket.MSG_WAITALL))
+            bits, = struct.unpack("<Q", runtime.read_bytes(session.back, 8))
             self.assertEqual(bits, 0b1100011)
             session.others[1].sendall(head(2, 3) + rest[2 * UNIT:5 * UNIT] + head(7, units - 7) + rest[7 * UNIT:] + head(0, 0))
             self.assertEqual(session.verdict(), (0, 0))

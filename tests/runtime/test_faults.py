@@ -98,7 +98,7 @@ class Files(Base):
     def share(self, fd, length, offset=0, is_file=1, address=0x300000000000):
         self.number += 1
         socket.send_fds(self.connection, [struct.pack("=5Q", self.number, address, length, offset, is_file)], [fd])
-        number, status = struct.unpack("=Qq", self.connection.recv(16, socket.MSG_WAITALL))
+        number, status = struct.unpack("=Qq", runtime.read_bytes(self.connection, 16))
         self.assertEqual(number, self.number)
         return -status
 

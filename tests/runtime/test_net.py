@@ -437,7 +437,7 @@ class Asking(Base):
                 for i in range(3):
                     sent = os.urandom(65536)
                     connection.sendall(sent)
-                    self.assertEqual(connection.recv(65536, socket.MSG_WAITALL), sent, i)
+                    self.assertEqual(runtime.read_bytes(connection, 65536), sent, i)
                 self.done(session)
             self.ask(session, kind="toServer", connections=3, bytes="1000")
             for connection in (session.connection, session.others[0]):
@@ -445,7 +445,7 @@ class Asking(Base):
             told = self.done(session)
             self.assertIn(told["bytes"], (0, 2 * 1000 - 125))  # 0: all came at one moment
             self.ask(session, kind="fromServer", connections=2, bytes="100001")
-            self.assertEqual(len(session.others[0].recv(100001, socket.MSG_WAITALL)), 100001)
+            self.assertEqual(len(runtime.read_bytes(session.others[0], 100001)), 100001)
             self.done(session)
             self.ask(session, kind="toServer", connections=0, bytes=str(3 * MIB + 2))  # frames of 1 MiB, with equal shares
             for size in (MIB, MIB, MIB, 2):
