@@ -72,7 +72,7 @@ static CUdeviceptr take(size_t bytes)
     return 0;
 }
 
-static CUresult lost_or_not(size_t *free_bytes, size_t *total_bytes)
+static CUresult not_lost(size_t *free_bytes, size_t *total_bytes)
 {
     (void)free_bytes;
     (void)total_bytes;
@@ -85,7 +85,7 @@ static void setup(void)
     used_cells = most_used_cells = 0;
     for (unsigned int i = 0; i < 2; i++) {
         ath_several_all[i] = (struct ath_several){ .self = { .index = i, .server = "made" } };
-        ath_several_all[i].calls.cuMemGetInfo_v2 = lost_or_not;
+        ath_several_all[i].calls.cuMemGetInfo_v2 = not_lost;
     }
 }
 

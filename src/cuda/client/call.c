@@ -392,10 +392,8 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
     CUresult status = is_fact      ? ath_cuda_take_fact(exchange, &fact)
                       : is_of_many ? exchange->thread->ask_more(exchange, &asked)
                                    : ath_cuda_ask(exchange);
-    bool is_answer =
-        !status ||
-        (ath_cuda_methods[exchange->method].refusal_is_answer &&
-         (status == CUDA_ERROR_INVALID_VALUE || status == CUDA_ERROR_INVALID_CLUSTER_SIZE));
+    bool is_answer = !status || (ath_cuda_methods[exchange->method].refusal_is_answer &&
+                                 ath_cuda_is_refusal(status));
     if (is_answer && is_copied && settings == ath_cuda_settings_of(exchange) &&
         lasts(exchange, context))
         ath_cuda_answer_cache_add(exchange->method, asked.bytes, asked.length,

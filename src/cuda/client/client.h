@@ -242,6 +242,13 @@ CUresult ath_cuda_ask(struct ath_cuda_exchange *exchange);
 CUresult ath_cuda_ask_begin(struct ath_cuda_exchange *exchange);
 CUresult ath_cuda_ask_end(struct ath_cuda_exchange *exchange);
 
+/* Returns whether an error is an answer that stays the same: what was asked for is not there, or
+ * clusters are too large. */
+static inline bool ath_cuda_is_refusal(CUresult status)
+{
+    return status == CUDA_ERROR_INVALID_VALUE || status == CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
 /* As ath_cuda_ask(), but repeats the answer to an equal earlier call that succeeded. */
 CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange);
 

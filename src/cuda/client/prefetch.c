@@ -95,8 +95,7 @@ void ath_cuda_prefetch_wait(struct ath_cuda_prefetch *ahead)
         struct ath_cuda_prefetched *asked = &ahead->asked[i];
         struct ath_cuda_exchange *exchange = &asked->exchange;
         CUresult status = ath_cuda_ask_end(exchange);
-        bool is_answer = !status || status == CUDA_ERROR_INVALID_VALUE ||
-                         status == CUDA_ERROR_INVALID_CLUSTER_SIZE; /* permanent answers, too */
+        bool is_answer = !status || ath_cuda_is_refusal(status);
         if (!is_answer || asked->settings != ath_cuda_settings_of(exchange))
             continue;
         ath_cuda_answer_cache_add(exchange->method, asked->message.bytes, asked->message.length,
