@@ -15,6 +15,8 @@ import tui
 import harness
 import nodes
 
+ASKING = "asking the runtimes which programs use them ... q, Esc: do not wait"
+
 
 @tui.needs_tmux
 class Mouse(tui.Case):
@@ -101,7 +103,8 @@ class Status(tui.Case):
             menus.keys("q", is_read=False)
             self.assertIn("looking ...", menus.screen())
             self.assertIn("Main menu", menus.keys("q"))
-            self.assertIn("asking the runtimes which programs use them ... q, Esc: do not wait", menus.keys("7"))
+            menus.keys("7", is_read=False)
+            menus.wait(ASKING)
             screen = menus.keys("q")
             self.assertIn("Main menu", screen)
             self.assertNotIn("Stop the runtimes of all entries?", screen)

@@ -25,6 +25,7 @@ import harness  # noqa: E402
 
 STILL_S, STILL_THE_SAME_S = 0.06, 0.8  # nothing has changed on the screen; nor since the key was typed
 PAUSE_S = 0.02
+READING = re.compile(r"^ (looking \.\.\.|.* \.\.\. q, Esc: do not wait)$", re.MULTILINE)
 DOCUMENT = os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml")
 _socket = f"aitherion-test-{os.getpid()}"
 
@@ -133,13 +134,13 @@ class Menus:
 
     def keys(self, *keys, is_read=True):
         """Types tmux's names of keys ("Enter", "C-u", "1"), or a text after "=". Returns the screen when it has stopped
-        changing, and what it shows has been read (is_read).
+        changing, and what it shows has been read (is_read): while the menus ask the runtimes they drop keys.
         """
         screen = self.screen() if not keys else None
         for key in keys:
             before = self._state()
             _tmux("send-keys", "-t", self.name, *(["-l", "--", key[1:]] if key.startswith("=") else [key]))
-            screen = self.wait(before=before, wanted=(lambda shown: "\n looking ...\n" not in shown) if is_read else None)
+            screen = self.wait(before=before, wanted=(lambda shown: not READING.search(shown)) if is_read else None)
         return screen
 
     def mouse(self, row, column, button=0):
