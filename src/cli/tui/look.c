@@ -46,7 +46,8 @@ static _Noreturn void be_child(int fd, pid_t parent, char *(*make)(void *context
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
     leave_terminal();
-    _exit(write_all(fd, make(context)) ? EXIT_SUCCESS : EXIT_FAILURE);
+    char *text = make(context);
+    _exit(text && write_all(fd, text) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 int ath_look_begin(struct ath_look *look, char *(*make)(void *context), void *context)

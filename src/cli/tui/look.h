@@ -18,8 +18,8 @@ struct ath_look {
     uint64_t began_ms;    /* ath_now_ms() */
 };
 
-/* Begins a look. make: makes the text in the child; the text is never freed. Returns the descriptor
- * to watch for ath_look_take(), or a negative errno. */
+/* Begins a look. make: makes the text in the child, or returns NULL if it cannot; the text is never
+ * freed. Returns the descriptor to watch for ath_look_take(), or a negative errno. */
 int ath_look_begin(struct ath_look *look, char *(*make)(void *context), void *context);
 
 /* Takes what the child has written, without waiting. Returns true if the look is over: *out is the

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -120,9 +121,9 @@ static char *make_status(struct ath_tui *tui, const struct ath_style *style)
 
 /* ---- ending a session ---- */
 
-/* Offers the rows of the table that `session list` prints. The value is the group's index and the
- * session's number. */
-static void offer_sessions(const struct looked *looked, struct ath_choices *out)
+/* Adds a line for each row of the table that `session list` prints: the NUMA entry, the session's
+ * number, and the row's cells, separated by tabs. */
+static void add_sessions(const struct looked *looked, struct ath_text *out)
 {
     ATH_AUTO(ath_table) table = { 0 };
     size_t row = 0;
@@ -130,52 +131,69 @@ static void offer_sessions(const struct looked *looked, struct ath_choices *out)
     ath_sessions_table(looked->sessions.items, looked->sessions.count, &table);
     for (size_t group = 0; group < looked->sessions.count; group++)
         for (size_t i = 0; i < looked->sessions.items[group].sessions.count; i++, row++) {
-            ATH_AUTO(ath_text) cells = { 0 };
-            uint64_t id = looked->sessions.items[group].sessions.items[i].id;
-            ath_auto_free char *value = ath_xasprintf("%zu %" PRIu64, group, id);
-            for (size_t column = 1; column < table.column_count; column++) {
+            ath_text_add(out, "%d\t%" PRIu64, looked->reach.items[group].id,
+                         looked->sessions.items[group].sessions.items[i].id);
+            for (size_t column = 0; column < table.column_count; column++) {
                 const char *text = table.cells[row * table.column_count + column].text;
-                ath_text_add(&cells, "%s%s", column > 1 ? "\t" : "", text ? text : "-");
+                ath_text_add(out, "\t%s", text ? text : "-");
             }
-            ath_choices_add(out, value, table.cells[row * table.column_count].text, cells.data);
+            ath_text_add(out, "\n");
         }
 }
 
-static void end_session(struct ath_tui *tui, const struct looked *looked, size_t group, uint64_t id)
+static char *session_lines(void *context)
 {
-    ATH_AUTO(ath_session) session = { .fd = -1 };
+    const struct ath_tui *tui = context;
+    ATH_AUTO(looked) looked = { .root.fd = -1 };
+    struct ath_text lines = { 0 };
     struct ath_err err = { 0 };
-    ath_auto_free char *name = ath_xasprintf("%" PRIu64, id);
 
-    if (tui->store.cli->globals.is_dry_run) {
-        ath_tui_say(tui, ATH_ROLE_WARN, _("session %s goes on (--dry-run)"), name);
-        return;
+    if (look(&tui->store, &looked, &err))
+        return NULL;
+    add_sessions(&looked, &lines);
+    return ath_text_take(&lines);
+}
+
+/* One running program. Its texts are parts of a line of session_lines(). */
+struct offer {
+    char *numa, *session, *name, *cells;
+};
+
+static struct offer read_offer(char *line)
+{
+    struct offer offer = { .numa = strsep(&line, "\t") };
+    offer.session = strsep(&line, "\t");
+    offer.name = strsep(&line, "\t");
+    offer.cells = line;
+    return offer;
+}
+
+/* Shows the command that ends the session, and runs it if the user agrees. */
+static void ask_and_end(struct ath_tui *tui, const struct offer *offer)
+{
+    const char *const words[] = { "session", "end", offer->session, "--numa", offer->numa, NULL };
+    ath_auto_free char *plain =
+        ath_xasprintf("session end %s --numa %s", offer->session, offer->numa);
+    ath_auto_free char *command = ath_cli_suggest(tui->store.cli, plain);
+    ath_auto_free char *text = ath_xasprintf("%s  %s\n%s", offer->name, offer->cells, command);
+    ath_auto_free char *title = ath_tui_fill(_("End session {0}?"), offer->session);
+
+    if (ath_screens_confirm(tui, title, text, _("Yes, end it")))
+        ath_screens_run(tui, words);
+}
+
+static void choose_session(struct ath_tui *tui, char *lines)
+{
+    ATH_AUTO(ath_choices) sessions = { 0 };
+    ath_auto_free struct offer *offers = NULL;
+    size_t count = 0;
+
+    for (char *line = strsep(&lines, "\n"); line && *line; line = strsep(&lines, "\n")) {
+        struct offer *offer = ath_push(&offers, &count, sizeof *offer);
+        *offer = read_offer(line);
+        ath_choices_add(&sessions, offer->session, offer->name, offer->cells);
     }
-    int status = ath_reach_session(&looked->reach, &looked->reach.items[group], &session, &err);
-    if (!status)
-        status = ath_session_end(&session, id, &err);
-    if (status)
-        ath_tui_say_error(tui, &err);
-    else
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %s is ended"), name);
-}
-
-/* Returns the command that ends the session. The caller frees it. */
-static char *end_command(const struct ath_tui *tui, const struct looked *looked, size_t group,
-                         uint64_t id)
-{
-    ath_auto_free char *words =
-        ath_xasprintf("session end %" PRIu64 " --numa %d", id, looked->reach.items[group].id);
-    return ath_cli_suggest(tui->store.cli, words);
-}
-
-static void choose_session(struct ath_tui *tui, const struct looked *looked)
-{
-    ATH_AUTO(ath_choices) sessions = { 0 }, answers = { 0 };
-    uint64_t id;
-
-    offer_sessions(looked, &sessions);
-    if (!sessions.count) {
+    if (!count) {
         ath_tui_say(tui, ATH_ROLE_WARN, _("no program uses a runtime now"));
         return;
     }
@@ -183,34 +201,19 @@ static void choose_session(struct ath_tui *tui, const struct looked *looked)
                                    _("Its GPU memory is free within a second; the program's next "
                                      "CUDA call fails."),
                                    &sessions, false);
-    if (chosen < 0)
-        return;
-    char *rest;
-    size_t group = strtoul(sessions.items[chosen].value, &rest, 10);
-    id = strtoull(rest, NULL, 10);
-    ath_auto_free char *command = end_command(tui, looked, group, id);
-    ath_auto_free char *text = ath_xasprintf("%s  %s\n%s", sessions.items[chosen].label,
-                                             sessions.items[chosen].detail, command);
-    ath_auto_free char *name = ath_xasprintf("%" PRIu64, id);
-    ath_auto_free char *title = ath_tui_fill(_("End session {0}?"), name);
-    ath_choices_add(&answers, "", _("No, leave it"), NULL);
-    ath_choices_add(&answers, "", _("Yes, end it"), NULL);
-    if (ath_dialog_choose(tui, title, text, &answers, false) == 1)
-        end_session(tui, looked, group, id);
+    if (chosen >= 0)
+        ask_and_end(tui, &offers[chosen]);
 }
 
 static bool act(struct ath_tui *tui, enum ath_action action)
 {
-    ATH_AUTO(looked) looked = { .root.fd = -1 };
-    struct ath_err err = { 0 };
-
     if (action != ATH_ACTION_END)
         return false;
     ath_tui_hush(tui);
-    if (look(&tui->store, &looked, &err))
-        ath_tui_say_error(tui, &err);
-    else
-        choose_session(tui, &looked);
+    ath_auto_free char *lines = ath_screens_ask(
+        tui, _("asking the runtimes which programs use them ..."), session_lines, tui);
+    if (lines)
+        choose_session(tui, lines);
     return true;
 }
 
