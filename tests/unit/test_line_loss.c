@@ -73,6 +73,28 @@ TEST(another_connection_begins_again)
     ck_assert(look(11000, 1000, MS));
 }
 
+static bool look_needless(int64_t segments, int64_t sent_again, int64_t needless)
+{
+    const struct ath_stripe_state state = { .segments = segments,
+                                            .sent_again = sent_again,
+                                            .needless = needless,
+                                            .latency_ns = MS,
+                                            .least_latency_ns = MS };
+    return ath_line_loss_look(&loss, &state, &part);
+}
+
+TEST(segments_that_the_peer_had_are_not_lost)
+{
+    ck_assert(!look_needless(0, 300, 300));
+    ck_assert(!look_needless(2000, 400, 390));
+    ck_assert_double_eq(part, 10.0 / 2000);
+    ck_assert(look_needless(4000, 500, 479));
+    ck_assert_double_eq(part, 11.0 / 2000);
+    ck_assert(!look_needless(6000, 500, 500)); /* the word came after the judgement */
+    ck_assert_double_eq(part, 0);
+    ck_assert(look_needless(8000, 520, 500));
+}
+
 TEST(what_the_kernel_does_not_tell_is_no_loss)
 {
     const struct ath_stripe_state states[] = {

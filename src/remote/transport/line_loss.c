@@ -18,8 +18,8 @@ static bool has_queue(const struct ath_line_loss *loss, const struct ath_stripe_
 bool ath_line_loss_look(struct ath_line_loss *loss, const struct ath_stripe_state *state,
                         double *out_part)
 {
-    const struct ath_line_loss now = { state->segments, state->sent_again, state->latency_ns,
-                                       true };
+    const struct ath_line_loss now = { state->segments, state->sent_again, state->needless,
+                                       state->latency_ns, true };
     const bool is_known = !state->is_lost && !state->is_udp && state->segments >= 0 &&
                           state->sent_again >= 0 && state->latency_ns >= 0;
     const bool goes_on = is_known && loss->has_begun && now.segments >= loss->segments &&
@@ -28,14 +28,16 @@ bool ath_line_loss_look(struct ath_line_loss *loss, const struct ath_stripe_stat
         *loss = is_known ? now : (struct ath_line_loss){ 0 };
         return false;
     }
+    /* The peer's word that a segment was needless comes later, maybe after a judgement. */
     const int64_t segments = now.segments - loss->segments,
-                  again = now.sent_again - loss->sent_again;
+                  needed = now.sent_again - loss->sent_again - (now.needless - loss->needless),
+                  lost = needed > 0 ? needed : 0;
     if (state->latency_ns < loss->latency_ns)
         loss->latency_ns = state->latency_ns;
     if (segments < SEGMENTS_LEAST)
         return false;
-    const bool is_by_line = again * ONE_IN > segments && !has_queue(loss, state);
-    *out_part = (double)again / (double)segments;
+    const bool is_by_line = lost * ONE_IN > segments && !has_queue(loss, state);
+    *out_part = (double)lost / (double)segments;
     *loss = now;
     return is_by_line;
 }

@@ -164,6 +164,9 @@ struct ath_stripe_state {
     /* By TCP: segments with data that this connection has sent, and its least round trip of some
      * minutes; negative: not known. */
     int64_t segments, least_latency_ns;
+    /* By TCP: of the segments sent again those that the peer had already, as its acknowledgements
+     * say (RFC 2883); 0 before Linux 4.19. */
+    int64_t needless;
     struct ath_udp_figures datagrams;                       /* by UDP */
     char local[ATH_ENDPOINT_TEXT], peer[ATH_ENDPOINT_TEXT]; /* of the socket; lost: undefined */
 };

@@ -26,6 +26,7 @@ static void take_tcp(int fd, struct ath_stripe_state *out)
         length < offsetof(struct tcp_info, tcpi_data_segs_out) + sizeof info.tcpi_data_segs_out)
         return;
     out->segments = info.tcpi_data_segs_out;
+    out->needless = info.tcpi_dsack_dups; /* 0 if the kernel has written less */
     out->least_latency_ns = info.tcpi_min_rtt * INT64_C(1000);
 }
 
@@ -34,6 +35,7 @@ void ath_stripe_state_of_socket(int fd, struct ath_stripe_state *out)
     struct ath_udp_place place;
     out->is_udp = ath_udp_place_find(fd, &place);
     out->segments = out->least_latency_ns = -1;
+    out->needless = 0;
     if (!out->is_udp) {
         take_tcp(fd, out);
         ath_endpoint_of_socket(fd, false, out->local);
