@@ -133,7 +133,8 @@ annotation placed @0xb5a2e0c3d1f64e1f (method) :Text;
 annotation pinned @0xb5a2e0c3d1f64e20 (method) :Text;      # in C: the address of the host memory that the server now knows
 annotation unplaced @0xb5a2e0c3d1f64e21 (method) :Text;    # in C: the address of the memory that it frees
 annotation askedIf @0xb5a2e0c3d1f64e24 (method) :Text;
-# An async method: in C, the parameters are of a kind that no driver of today takes, so its error is waited for.
+# An async method: in C, the parameters are of a kind that no driver of today takes, so its error is waited for,
+# and handles are judged by the server alone.
 annotation evenFailed @0xb5a2e0c3d1f64e0a (method) :Void;  # its results are valid when it fails, too
 annotation reason @0xb5a2e0c3d1f64e0b (method) :Text;      # why it is refused
 annotation differs @0xb5a2e0c3d1f64e25 (method) :Text;     # what it does otherwise than the driver

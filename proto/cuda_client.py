@@ -141,6 +141,8 @@ class Client:
                   "    if (outcome)", "        return outcome;"]
         if uses_side:
             lines.append("    struct ath_cuda_side *side = &exchange.side;")
+        if "askedIf" in method.marks:
+            lines += [f"    if ({in_c(method, method.marks['askedIf'])})", "        exchange.is_told_on = true;"]
         lines += self.checks(method) + self.rooms(method) + self.check_handles(method)
         wire = f"ath_cuda_wire_{method.snake}"
         if method.given:
@@ -150,8 +152,6 @@ class Client:
         else:
             lines.append(f"    ath_cuda_wire_call_set_{method.snake}(exchange.call);")
         sender = "ath_cuda_ask_cached" if "isCached" in method.marks else SENDERS[method.kind]
-        if "askedIf" in method.marks:
-            lines += [f"    if ({in_c(method, method.marks['askedIf'])})", "        exchange.is_told_on = true;"]
         lines.append(f"    outcome = {sender}(&exchange);")
         if has_results:
             lines.append("    if (exchange.is_answered) {" if "evenFailed" in method.marks else "    if (outcome == CUDA_SUCCESS) {")

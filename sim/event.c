@@ -275,13 +275,13 @@ CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned int 
     SIM_LOCKED;
     struct sim_event *event;
     struct sim_stream *stream;
-    CUresult status = find(handle, &event);
+    CUresult status = flags > CU_EVENT_WAIT_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (!status)
+        status = find(handle, &event);
     if (!status)
         status = sim_enter_stream(stream_handle, &stream);
     if (status)
         return status;
-    if (flags > CU_EVENT_WAIT_EXTERNAL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (event->capture)
         return sim_capture_wait(stream, event);
     if (stream->capture)

@@ -177,6 +177,16 @@ static int count_processors(CUstream handle)
     return __builtin_popcountll(sim_processors(is_there ? stream->object.context : NULL));
 }
 
+/* Returns whether a block has no more dynamic shared memory than its kernel may have, or the kernel
+ * does not exist. */
+static bool is_within_limit(const CUDA_KERNEL_NODE_PARAMS *asked)
+{
+    SIM_LOCKED;
+    struct sim_code code;
+    return sim_code_find(asked->func, &code) ||
+           asked->sharedMemBytes <= (unsigned int)code.settings->dynamic_shared_max;
+}
+
 /* All blocks of a cooperative launch must fit on its multiprocessors at once. */
 static CUresult check_cooperative(const CUDA_KERNEL_NODE_PARAMS *asked, CUstream stream)
 {
@@ -186,7 +196,9 @@ static CUresult check_cooperative(const CUDA_KERNEL_NODE_PARAMS *asked, CUstream
     int most = count_processors(stream) *
                sim_blocks_of_sm((size_t)asked->blockDimX * asked->blockDimY * asked->blockDimZ,
                                 asked->sharedMemBytes);
-    return blocks > (uint64_t)most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
+    return !is_within_limit(asked) || blocks > (uint64_t)most
+               ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+               : CUDA_SUCCESS;
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,

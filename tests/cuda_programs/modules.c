@@ -348,8 +348,10 @@ static void occupancy(void)
           cuOccupancyMaxPotentialBlockSize(&grid, &block, fill, no_memory, 0, -1));
 }
 
-/* Whether a launch of this many blocks is refused, without later effects. */
-static bool is_refused(CUlaunchAttribute attribute, int blocks, CUresult wanted)
+/* Whether a launch of this many blocks with dynamic shared memory is refused, without later
+ * effects. */
+static bool is_refused(CUlaunchAttribute attribute, int blocks, unsigned int shared,
+                       CUresult wanted)
 {
     float v = 6;
     int n = N;
@@ -359,6 +361,7 @@ static bool is_refused(CUlaunchAttribute attribute, int blocks, CUresult wanted)
                               .blockDimX = 256,
                               .blockDimY = 1,
                               .blockDimZ = 1,
+                              .sharedMemBytes = shared,
                               .attrs = &attribute,
                               .numAttrs = 1 };
     CUresult status = cuLaunchKernelEx(&config, kernel("fill"), (void *[]){ &a, &v, &n }, NULL);
@@ -374,6 +377,7 @@ static void launches_that_do_not_fit(void)
     CUlaunchAttribute together = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 };
     CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                   .value.clusterDim = { 2, 1, 1 } };
+    const unsigned int much = 100 * 1024; /* a kernel has 48 KiB unless it asks for more */
     int blocks, processors, major;
     CUdevice device;
     ok(cuCtxGetDevice(&device));
@@ -381,13 +385,14 @@ static void launches_that_do_not_fit(void)
     ok(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
     ok(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel("fill"), 256, 0));
     for (int round = 0; round < 3; round++) {
-        check(!is_refused(together, blocks * processors, CUDA_SUCCESS));
-        check(
-            is_refused(together, blocks * processors + 1, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
+        check(!is_refused(together, blocks * processors, 0, CUDA_SUCCESS));
+        check(is_refused(together, blocks * processors + 1, 0,
+                         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
+        check(is_refused(together, 1, much, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
         if (major < 9)
             continue;
-        check(!is_refused(cluster, 4, CUDA_SUCCESS));
-        check(is_refused(cluster, 5, CUDA_SUCCESS));
+        check(!is_refused(cluster, 4, 0, CUDA_SUCCESS));
+        check(is_refused(cluster, 5, 0, CUDA_SUCCESS));
     }
     same(all_of(a, N), 6);
 }

@@ -263,6 +263,8 @@ static void gone(void)
     gives(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, stream));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamWaitEvent(stream, event, 0));
     gives(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(NULL, stream));
+    gives(CUDA_ERROR_INVALID_HANDLE, cuStreamWaitEvent(stream, NULL, 0));
+    gives(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent(stream, NULL, 9)); /* flags come first */
     gives(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(NULL, stream));
     ok(cuStreamDestroy_v2(other));
     gives(CUDA_ERROR_INVALID_HANDLE, launch_fill(a, 3, N, other));

@@ -55,7 +55,7 @@ static bool is_in_place(struct ath_cuda_exchange *exchange, CUcontext context)
 }
 
 /* Checks a handle of a call without an answer. For a call with an answer the server reports the
- * error. */
+ * error, and so it does for one whose result must be known at once. */
 static void find_wrong_handle(struct ath_cuda_exchange *exchange, enum ath_cuda_kind kind,
                               uint64_t handle)
 {
@@ -73,7 +73,7 @@ static void find_wrong_handle(struct ath_cuda_exchange *exchange, enum ath_cuda_
     if (ath_cuda_methods[exchange->method].ends_handle && (is_default || !is_known))
         exchange->side.status =
             kind == ATH_CUDA_KIND_GRAPH_EXEC ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    if (class != ATH_CUDA_ASYNC && class != ATH_CUDA_CUSTOM)
+    if ((class != ATH_CUDA_ASYNC && class != ATH_CUDA_CUSTOM) || exchange->is_told_on)
         return;
     if (is_default && handle != (uintptr_t)CU_STREAM_PER_THREAD && ath_cuda_is_any_capturing())
         exchange->is_told_on = true; /* it may break a capture, which ends before the next wait */
