@@ -494,9 +494,19 @@ class StateFiles(Case):
     def pause(self, node=0):
         """Stops a supervisor, which looks at its state every ten seconds. Returns its pid."""
         pid = next(one["process"]["supervisor_pid"] for one in self.data("status")["nodes"] if one["id"] == node)
-        os.kill(pid, signal.SIGSTOP)
         self.addCleanup(os.kill, pid, signal.SIGCONT)
+        self.freeze(pid)
         return pid
+
+    def freeze(self, pid):
+        """Stops a process, and waits until it has: a call that it is in may still write a file."""
+        os.kill(pid, signal.SIGSTOP)
+        self.assertTrue(harness.wait_until(lambda: self.state_of(pid) == "T"))
+
+    @staticmethod
+    def state_of(pid):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0]
 
     @staticmethod
     def sleeps(pid):
@@ -504,6 +514,13 @@ class StateFiles(Case):
         with open(f"/proc/{pid}/status", encoding="utf-8") as file:
             status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
         return status["State"].startswith("S") and int(status["ShdPnd"], 16) == 0
+
+    def is_state(self):
+        """Whether the state file is one that can be used."""
+        if os.path.islink(self.path()) or not os.path.isfile(self.path()):
+            return False
+        with open(self.path(), "rb") as file:
+            return file.read(1) == b"{" and b"\0" not in file.read()
 
     def spoil(self, how):
         """Makes the state file one that cannot be used."""
@@ -539,15 +556,15 @@ class StateFiles(Case):
         supervisor = self.pause()
         for how in ("gone", "garbage", "a pipe", "a link", "a folder"):
             with self.subTest(how):
+                self.freeze(supervisor)
                 self.spoil(how)
                 for words in (["status"], ["start", "0"], ["clean", "--yes"]):
                     error = self.error(*words)
                     self.assertEqual((self.path() in error["message"], "try again in 10 s" in error["hint"]), (True, True), error)
                 os.kill(supervisor, signal.SIGCONT)
                 os.kill(supervisor, signal.SIGCHLD)  # it looks now
-                self.assertTrue(harness.wait_until(lambda: os.path.isfile(self.path()) and not os.path.islink(self.path())))
+                self.assertTrue(harness.wait_until(self.is_state))
                 self.assertEqual((self.states()[0], self.outcomes("start", "0")), ("running", ["same"]))
-                os.kill(supervisor, signal.SIGSTOP)
 
     def test_a_lost_socket(self):
         """A longer wait does not help a runtime that has lost its socket, so the hint names a restart."""
