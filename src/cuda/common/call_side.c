@@ -9,26 +9,26 @@
 
 /* The head of a block. The memory behind the head is aligned for anything: a tensor map needs 64
  * bytes. */
-enum { ALIGNMENT = 64, UNCOUNTED_BYTES = 64 * 1024 /* of a side */ };
+enum { ALIGNMENT = 64 };
 struct block {
     struct block *next;
-    size_t counted_bytes; /* taken from the process's budget */
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
-/* Returns a block of so many bytes with its head, or NULL. */
-static struct block *make_block(size_t bytes, size_t counted_bytes)
+/* Counts memory that a side takes in the process's budget. Returns false if it is not there. A look
+ * at the budget costs a microsecond, and a side may have thousands of blocks (mirror_changes.c). */
+static bool count_bytes(struct ath_cuda_side *side, uint64_t bytes)
 {
-    if (counted_bytes && !ath_host_take(ATH_HOST_BYTES, counted_bytes))
-        return NULL;
-    struct block *block = aligned_alloc(ALIGNMENT, bytes);
-    if (block) {
-        memset(block, 0, bytes);
-        block->counted_bytes = counted_bytes;
-    } else if (counted_bytes) {
-        ath_host_give(ATH_HOST_BYTES, counted_bytes);
+    enum { UNCOUNTED = 64 * 1024, STEP = 1024 * 1024 };
+    const uint64_t all = side->bytes + bytes, there = UNCOUNTED + side->counted_bytes;
+    if (all > there) {
+        uint64_t missing = (all - there + STEP - 1) / STEP * STEP;
+        if (!ath_host_take(ATH_HOST_BYTES, missing))
+            return false;
+        side->counted_bytes += missing;
     }
-    return block;
+    side->bytes = all;
+    return true;
 }
 
 void *ath_cuda_room(struct ath_cuda_side *side, uint64_t count, size_t size)
@@ -39,12 +39,12 @@ void *ath_cuda_room(struct ath_cuda_side *side, uint64_t count, size_t size)
     }
     size_t bytes =
         (sizeof(struct block) + (size_t)count * size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    struct block *block = make_block(bytes, side->bytes + bytes > UNCOUNTED_BYTES ? bytes : 0);
+    struct block *block = count_bytes(side, bytes) ? aligned_alloc(ALIGNMENT, bytes) : NULL;
     if (!block) {
         side->status = CUDA_ERROR_OUT_OF_MEMORY;
         return NULL;
     }
-    side->bytes += bytes;
+    memset(block, 0, bytes);
     block->next = side->blocks;
     side->blocks = block;
     return block->bytes;
@@ -54,8 +54,6 @@ void ath_cuda_blocks_free(void *blocks)
 {
     for (struct block *block = blocks, *next; block; block = next) {
         next = block->next;
-        if (block->counted_bytes)
-            ath_host_give(ATH_HOST_BYTES, block->counted_bytes);
         free(block);
     }
 }
@@ -64,7 +62,9 @@ void ath_cuda_side_free(struct ath_cuda_side *side)
 {
     ath_cuda_blocks_free(side->blocks);
     side->blocks = NULL;
-    side->bytes = 0;
+    if (side->counted_bytes)
+        ath_host_give(ATH_HOST_BYTES, side->counted_bytes);
+    side->bytes = side->counted_bytes = 0;
 }
 
 void ath_cuda_copy_bytes(void *to, size_t size, struct ath_wire_bytes from)

@@ -22,9 +22,10 @@ struct ath_cuda_side {
     uint64_t (*to_wire)(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t own);
     uint64_t (*to_own)(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t wire);
     bool is_server;
-    void *blocks;    /* what ath_cuda_room() gave, */
-    uint64_t bytes;  /* and how much that is */
-    CUresult status; /* the first error that a conversion or ath_cuda_room() found */
+    void *blocks;           /* what ath_cuda_room() gave, */
+    uint64_t bytes;         /* how much that is, */
+    uint64_t counted_bytes; /* and what was taken for it from the process's budget */
+    CUresult status;        /* the first error that a conversion or ath_cuda_room() found */
 };
 
 static inline uint64_t ath_cuda_to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind,
@@ -41,8 +42,8 @@ static inline uint64_t ath_cuda_to_own(struct ath_cuda_side *side, enum ath_cuda
 
 /* Returns zeroed memory for count things, which lasts until ath_cuda_side_free(). A count of 0
  * gives memory, too. Beyond 64 KiB of a side the memory counts in the process's budget
- * (base/host_budget.h): a short message may ask for much. On failure (too large, or out of memory)
- * it returns NULL and sets side->status. */
+ * (base/host_budget.h), in steps of 1 MiB: a short message may ask for much. On failure (too large,
+ * or out of memory) it returns NULL and sets side->status. */
 void *ath_cuda_room(struct ath_cuda_side *side, uint64_t count, size_t size);
 void ath_cuda_side_free(struct ath_cuda_side *side);
 
