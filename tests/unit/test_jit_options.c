@@ -170,6 +170,7 @@ TEST(what_the_driver_must_not_get_is_refused)
 enum { BUDGET_BYTES = 1 << 20 };
 
 static int64_t taken_bytes, most_taken_bytes;
+static int takes;
 
 static bool take_from_budget(void *context, enum ath_host_kind kind, int64_t amount)
 {
@@ -177,6 +178,7 @@ static bool take_from_budget(void *context, enum ath_host_kind kind, int64_t amo
     ck_assert_int_eq(kind, ATH_HOST_BYTES);
     if (taken_bytes + amount > BUDGET_BYTES)
         return false;
+    takes++;
     taken_bytes += amount;
     most_taken_bytes = taken_bytes > most_taken_bytes ? taken_bytes : most_taken_bytes;
     return true;
@@ -194,7 +196,7 @@ static const struct ath_host_budget budget = { .take = take_from_budget, .give =
 static void set_budget(void)
 {
     setup();
-    taken_bytes = most_taken_bytes = 0;
+    taken_bytes = most_taken_bytes = takes = 0;
     ath_host_budget_set(&budget);
 }
 
@@ -235,5 +237,17 @@ TEST(many_small_logs_count_together)
     begin_load(many, 64);
     ck_assert_int_eq(serve_status(), CUDA_ERROR_OUT_OF_MEMORY);
     ck_assert_int_gt(most_taken_bytes, BUDGET_BYTES / 2);
+    ck_assert_int_eq(taken_bytes, 0);
+}
+
+/* An answer that brings what a GPU wrote has thousands of blocks, and a look at the budget is
+ * dear. */
+TEST(small_blocks_look_at_the_budget_seldom)
+{
+    struct ath_cuda_side side = { 0 };
+    for (int i = 0; i < 200; i++)
+        ck_assert_ptr_nonnull(ath_cuda_room(&side, 4096, 1));
+    ck_assert_int_eq(takes, 1);
+    ath_cuda_side_free(&side);
     ck_assert_int_eq(taken_bytes, 0);
 }
