@@ -35,16 +35,26 @@ static CUresult ask_shared_limit(int *out, CUfunction function)
                     : ath_cuda_do_cuFuncGetAttribute)(out, attribute, function);
 }
 
-/* Checks dynamic shared memory above the amount that every kernel has by default. too_much: the
- * error for more than the kernel's limit. */
-static CUresult check_shared(CUfunction function, unsigned int bytes, CUresult too_much)
+/* The driver counts first how many blocks of a cooperative launch fit (580, H200, 2026-11-28). */
+static CUresult too_much_shared(const CUlaunchConfig *config)
+{
+    for (unsigned int i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+            config->attrs[i].value.cooperative)
+            return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Checks dynamic shared memory above the amount that every kernel has by default. */
+static CUresult check_shared(CUfunction function, const CUlaunchConfig *config)
 {
     enum { ALWAYS_THERE = 48 * 1024 };
     int most = 0;
-    if (bytes <= ALWAYS_THERE)
+    if (config->sharedMemBytes <= ALWAYS_THERE)
         return CUDA_SUCCESS;
     CUresult status = ask_shared_limit(&most, function);
-    return !status && bytes > (unsigned int)most ? too_much : status;
+    return !status && config->sharedMemBytes > (unsigned int)most ? too_much_shared(config)
+                                                                  : status;
 }
 
 static uint64_t mix_shape(uint64_t hash, uint64_t value)
@@ -287,16 +297,6 @@ static CUresult check_config(const CUlaunchConfig *config)
     return fault ? fault : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The driver counts first how many blocks of a cooperative launch fit (580, H200, 2026-11-28). */
-static CUresult too_much_of(const CUlaunchConfig *config)
-{
-    for (unsigned int i = 0; i < config->numAttrs; i++)
-        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
-            config->attrs[i].value.cooperative)
-            return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return CUDA_ERROR_INVALID_VALUE;
-}
-
 CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                            void **kernel_params, void **extra)
 {
@@ -308,7 +308,7 @@ CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunct
             ath_cuda_block_threads(config->blockDimX, config->blockDimY, config->blockDimZ),
             kernel_params, extra, &packed);
     if (!status)
-        status = check_shared(function, config->sharedMemBytes, too_much_of(config));
+        status = check_shared(function, config);
     return status ? status : launch_ex(config, function, &packed);
 }
 
@@ -329,7 +329,7 @@ CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_
             ath_cuda_pack(function, ath_cuda_block_threads(block_dim_x, block_dim_y, block_dim_z),
                           kernel_params, extra, &packed);
     if (!status)
-        status = check_shared(function, shared_mem_bytes, CUDA_ERROR_INVALID_VALUE);
+        status = check_shared(function, &config);
     if (status)
         return status;
     struct ath_cuda_exchange exchange;
