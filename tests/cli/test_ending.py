@@ -501,18 +501,16 @@ class StateFiles(Case):
     def freeze(self, pid):
         """Stops a process, and waits until it has: a call that it is in may still write a file."""
         os.kill(pid, signal.SIGSTOP)
-        self.assertTrue(harness.wait_until(lambda: self.state_of(pid) == "T"))
+        self.assertTrue(harness.wait_until(lambda: self.status_of(pid)["State"].startswith("T")))
 
     @staticmethod
-    def state_of(pid):
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0]
-
-    @staticmethod
-    def sleeps(pid):
-        """Whether a process has taken its signals and waits for the next."""
+    def status_of(pid):
         with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
+            return dict(line.rstrip("\n").split(":\t", 1) for line in file)
+
+    def sleeps(self, pid):
+        """Whether a process has taken its signals and waits for the next."""
+        status = self.status_of(pid)
         return status["State"].startswith("S") and int(status["ShdPnd"], 16) == 0
 
     def is_state(self):
