@@ -86,6 +86,34 @@ static void take_back(void)
     say(number << ATH_TURN_NUMBER_SHIFT);
 }
 
+static pthread_t giver;
+static atomic_bool is_giving;
+
+static void *give_again(void *flags)
+{
+    while (is_giving) {
+        if (is_returned())
+            give((uint32_t)(uintptr_t)flags);
+        rest_ms(1);
+    }
+    return NULL;
+}
+
+/* Gives a turn, and the next one when it goes back: a busy machine may make a program that never
+ * rests look idle. */
+static void begin_giving(uint32_t flags)
+{
+    give(flags);
+    is_giving = true;
+    ck_assert_int_eq(pthread_create(&giver, NULL, give_again, (void *)(uintptr_t)flags), 0);
+}
+
+static void end_giving(void)
+{
+    is_giving = false;
+    pthread_join(giver, NULL);
+}
+
 static void count_said(void *counter)
 {
     atomic_fetch_add((atomic_int *)counter, 1);
@@ -653,31 +681,15 @@ static CUresult count_destroy(CUevent event)
     return raw.cuEventDestroy_v2(event);
 }
 
-static atomic_bool gives_again;
-
-/* A busy machine may make the program rest so long that its turn goes back. */
-static void *give_again(void *nothing)
-{
-    while (gives_again) {
-        if (is_returned())
-            give(0);
-        rest_ms(1);
-    }
-    return nothing;
-}
-
 /* A program that never rests, and destroys streams that have work. */
 TEST(events_of_destroyed_streams_do_not_pile_up)
 {
     enum { STREAMS = 1000, AT_ONCE = 50, MOST = 300 };
-    pthread_t thread;
     driver = raw;
     driver.cuEventCreate = count_create;
     driver.cuEventDestroy_v2 = count_destroy;
     begin_gate(SESSION);
-    give(0);
-    gives_again = true;
-    ck_assert_int_eq(pthread_create(&thread, NULL, give_again, NULL), 0);
+    begin_giving(0);
     for (int i = 0; i < STREAMS; i++) {
         CUstream busy;
         if (i % AT_ONCE == 0)
@@ -687,8 +699,7 @@ TEST(events_of_destroyed_streams_do_not_pile_up)
         OK(driver.cuMemsetD8Async(memory, 1, BYTES, busy));
         OK(driver.cuStreamDestroy_v2(busy));
     }
-    gives_again = false;
-    pthread_join(thread, NULL);
+    end_giving();
     ck_assert_int_gt(most_events, 0);
     ck_assert_int_lt(most_events, MOST);
     take_back();
@@ -751,13 +762,14 @@ LOOP_TEST(a_burst_is_bounded, 0, 2)
 {
     enum { WORKS = 60, KNOWN = 40, MS = 4, MOST = 6 };
     int most = 0;
-    give(_i ? 0 : ATH_TURN_OTHERS);
+    begin_giving(_i ? 0 : ATH_TURN_OTHERS);
     for (int i = 0; i < WORKS; i++) {
         OK(raw.cuLaunchHostFunc(stream, count_work, (void *)(intptr_t)MS));
         OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
         if (i >= KNOWN && i + 1 - works_done > most)
             most = i + 1 - works_done;
     }
+    end_giving();
     if (_i)
         ck_assert_int_gt(most, MOST); /* without others there are no bursts */
     else
