@@ -37,6 +37,7 @@ class Cluster:
         self.events = []  # (version, path, event)
         self.leases = {}  # by path
         self.faults = []  # what the next requests get: a status of HTTP, or bytes instead of an answer
+        self.faulty = ""  # the end of the paths that get them
         self.requests = []  # (method, path)
         self.bindings = []  # bodies
         self.lost_answers = 0  # bindings that are made, but get no answer
@@ -167,7 +168,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def fault(self):
         """Answers with a fault, if one is due. The Lease has faults of its own only."""
         with self.cluster.changed:
-            fault = self.cluster.faults.pop(0) if self.cluster.faults and "/leases" not in self.path else None
+            is_due = self.cluster.faults and "/leases" not in self.path and self.path.endswith(self.cluster.faulty)
+            fault = self.cluster.faults.pop(0) if is_due else None
         if fault is None:
             return False
         if isinstance(fault, bytes):

@@ -356,11 +356,13 @@ class Faults(Base):
         pod = self.cluster.add_pod("a", {"aitherion.io/gpu": "1"})
         harness.wait_until(lambda: extender.metric("aitherion_scheduler_pods_pending") == 1)
         self.lead(extender)
+        self.cluster.faulty = "/binding"
         self.cluster.faults = [403]
         self.assertIn("fault 403", extender.bind(pod, "n"))
         self.assertEqual(extender.metric("aitherion_scheduler_gpus_used"), 0)
         self.cluster.faults = [429]
         self.assertEqual(extender.bind(pod, "n"), "")
+        self.assertEqual(self.cluster.faults, [])
         self.assertEqual(len(self.cluster.bindings), 1)
 
     def test_hostile_requests(self):
