@@ -9,7 +9,7 @@ struct sim_program;
 
 /* Settings of a function's code. */
 struct sim_function_settings {
-    int dynamic_shared_max, carveout;
+    int dynamic_shared_max, carveout, large_clusters;
 };
 
 struct sim_function { /* of a module, in the module's context */

@@ -39,6 +39,9 @@ static CUresult get_attribute(int *value, CUfunction_attribute attribute,
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         *value = settings->carveout;
         return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        *value = settings->large_clusters;
+        return CUDA_SUCCESS;
     default:
         if ((unsigned int)attribute >= CU_FUNC_ATTRIBUTE_MAX)
             return CUDA_ERROR_INVALID_VALUE;
@@ -61,7 +64,9 @@ static CUresult set_attribute(CUfunction_attribute attribute, int value,
             return CUDA_ERROR_INVALID_VALUE;
         settings->carveout = value;
         return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: /* any value; it changes no size */
+        settings->large_clusters = value;
+        return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         return CUDA_SUCCESS; /* without effect on the simulated device */
     default:

@@ -176,6 +176,25 @@ bool ath_cuda_attributes_lasting_state(uint64_t kernel, uint64_t attribute, uint
     return is_known;
 }
 
+/* Returns whether the attribute of a kernel's function is the kernel's: one of the code always, the
+ * limit of shared memory before anything was set. The caller holds the lock. */
+static bool is_as_the_kernels(uint64_t kernel, CUfunction_attribute attribute)
+{
+    const struct thing *thing = ath_map_find(&things, kernel);
+    bool is_set = is_lost || (thing && thing->settings);
+    return ath_cuda_is_attribute_of_code(attribute) ||
+           (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && !is_set);
+}
+
+uint64_t ath_cuda_attributes_kernel_with(uint64_t function, CUfunction_attribute attribute)
+{
+    uint64_t kernel = ath_cuda_attributes_kernel_here(function);
+    pthread_mutex_lock(&lock);
+    bool is_alike = kernel && is_as_the_kernels(kernel, attribute);
+    pthread_mutex_unlock(&lock);
+    return is_alike ? kernel : 0;
+}
+
 uint64_t ath_cuda_attributes_kernel_here(uint64_t function)
 {
     CUcontext context = ath_cuda_current_context();
@@ -309,11 +328,19 @@ static bool is_shared_limit_right(const struct request *request)
            request->value <= most - declared;
 }
 
-/* Returns whether the driver must accept a request. The carveout is a hint in percent, or -1: the
- * kernel's facts say that kernel and device are right. Other attributes are not judged. */
-static bool must_be_accepted(const struct request *request)
+/* Returns whether the kernel's facts say that kernel and device are right. */
+static bool is_of_a_device(const struct request *request, CUdevice *out_device)
 {
     int declared;
+    return !request->ask_declared(request, &declared, out_device);
+}
+
+/* Returns whether the driver must accept a request. The carveout is a hint in percent, or -1. Large
+ * clusters may be allowed on every device that has clusters. Other attributes are not judged
+ * (tests/gpu/programs/hopper.cu, driver 580). */
+static bool must_be_accepted(const struct request *request)
+{
+    int has_clusters;
     CUdevice device;
     if (ath_is_off(ATH_SWITCH_CACHES))
         return false;
@@ -321,8 +348,12 @@ static bool must_be_accepted(const struct request *request)
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         return is_shared_limit_right(request);
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        return request->value >= -1 && request->value <= 100 &&
-               !request->ask_declared(request, &declared, &device);
+        return request->value >= -1 && request->value <= 100 && is_of_a_device(request, &device);
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        return (request->value == 0 || request->value == 1) && is_of_a_device(request, &device) &&
+               !ath_cuda_by_hand_cuDeviceGetAttribute(&has_clusters,
+                                                      CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, device) &&
+               has_clusters;
     default:
         return false;
     }
@@ -353,11 +384,19 @@ static bool find_value(uint64_t handle, const struct subject *subject, int *out)
     return at;
 }
 
-bool ath_cuda_attributes_shared_limit(uint64_t kernel, CUdevice device, int *out)
+/* Returns whether an attribute is read as it was set. */
+static bool is_read_as_set(CUfunction_attribute attribute)
 {
-    const struct subject subject = { OF_DEVICE, (uint64_t)device,
-                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES };
-    return find_value(kernel, &subject, out);
+    return attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
+           attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ||
+           attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+}
+
+bool ath_cuda_attributes_setting(uint64_t kernel, CUdevice device, CUfunction_attribute attribute,
+                                 int *out)
+{
+    const struct subject subject = { OF_DEVICE, (uint64_t)device, attribute };
+    return is_read_as_set(attribute) && find_value(kernel, &subject, out);
 }
 
 static CUresult set(const struct request *request)
@@ -396,11 +435,11 @@ static struct subject function_subject(CUfunction function, CUfunction_attribute
                : (struct subject){ OF_FUNCTION, (uintptr_t)function, attribute };
 }
 
-bool ath_cuda_attributes_shared_limit_of_function(CUfunction function, int *out)
+bool ath_cuda_attributes_setting_of_function(CUfunction function, CUfunction_attribute attribute,
+                                             int *out)
 {
-    const struct subject subject =
-        function_subject(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-    return find_value((uintptr_t)function, &subject, out);
+    const struct subject subject = function_subject(function, attribute);
+    return is_read_as_set(attribute) && find_value((uintptr_t)function, &subject, out);
 }
 
 static CUresult ask_function(const struct request *request, int *out_bytes, CUdevice *out_device)

@@ -26,12 +26,17 @@ bool ath_cuda_attributes_lasting_state(uint64_t kernel, uint64_t attribute, uint
 /* The kernel that a function names on the device of the current context; 0: none, or not known. */
 uint64_t ath_cuda_attributes_kernel_here(uint64_t function);
 
-/* The limit of dynamic shared memory that was set for a kernel on a device. Returns false if none
- * is known to hold. */
-bool ath_cuda_attributes_shared_limit(uint64_t kernel, CUdevice device, int *out);
+/* The same, if the kernel's attribute is the function's; else 0. */
+uint64_t ath_cuda_attributes_kernel_with(uint64_t function, CUfunction_attribute attribute);
+
+/* The value of an attribute that was set for a kernel on a device, if it is read as it was set.
+ * Returns false if none is known to hold. */
+bool ath_cuda_attributes_setting(uint64_t kernel, CUdevice device, CUfunction_attribute attribute,
+                                 int *out);
 
 /* The same of a function, or of a kernel that cuFuncSetAttribute() got in the current context. */
-bool ath_cuda_attributes_shared_limit_of_function(CUfunction function, int *out);
+bool ath_cuda_attributes_setting_of_function(CUfunction function, CUfunction_attribute attribute,
+                                             int *out);
 
 /* Returns whether an attribute is one of the code, which no setting changes. */
 static inline bool ath_cuda_is_attribute_of_code(CUfunction_attribute attribute)

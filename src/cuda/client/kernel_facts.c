@@ -94,9 +94,8 @@ static void set_asks_facts(bool yes)
 CUresult ath_cuda_by_hand_cuKernelGetAttribute(int *value, CUfunction_attribute attribute,
                                                CUkernel kernel, CUdevice device)
 {
-    bool is_limit = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    if (value && is_limit && !ath_cuda_may(ATH_CUDA_METHOD_cuKernelGetAttribute) &&
-        ath_cuda_attributes_shared_limit((uintptr_t)kernel, device, value))
+    if (value && !ath_cuda_may(ATH_CUDA_METHOD_cuKernelGetAttribute) &&
+        ath_cuda_attributes_setting((uintptr_t)kernel, device, attribute, value))
         return CUDA_SUCCESS;
     set_asks_facts(true);
     CUresult status = ath_cuda_do_cuKernelGetAttribute(value, attribute, kernel, device);
@@ -109,13 +108,10 @@ CUresult ath_cuda_by_hand_cuFuncGetAttribute(int *value, CUfunction_attribute at
                                              CUfunction function)
 {
     CUdevice device;
-    bool is_limit = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    if (value && is_limit && !ath_cuda_may(ATH_CUDA_METHOD_cuFuncGetAttribute) &&
-        ath_cuda_attributes_shared_limit_of_function(function, value))
+    if (value && !ath_cuda_may(ATH_CUDA_METHOD_cuFuncGetAttribute) &&
+        ath_cuda_attributes_setting_of_function(function, attribute, value))
         return CUDA_SUCCESS;
-    uint64_t kernel = value && ath_cuda_is_attribute_of_code(attribute)
-                          ? ath_cuda_attributes_kernel_here((uintptr_t)function)
-                          : 0;
+    uint64_t kernel = value ? ath_cuda_attributes_kernel_with((uintptr_t)function, attribute) : 0;
     return kernel && !ath_cuda_by_hand_cuCtxGetDevice(&device)
                ? ath_cuda_by_hand_cuKernelGetAttribute(value, attribute,
                                                        (CUkernel)(uintptr_t)kernel, device)

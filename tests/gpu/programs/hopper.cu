@@ -174,6 +174,34 @@ static void settings_of_a_kernel()
     }
 }
 
+static __global__ void with_shared(int *out)
+{
+    __shared__ int cells[5000];
+    cells[threadIdx.x] = (int)threadIdx.x;
+    __syncthreads();
+    *out = cells[blockDim.x - 1 - threadIdx.x];
+}
+
+/* Before a setting a function has the limit of its kernel. */
+static void limits_of_functions()
+{
+    const void *kernels[] = { (const void *)idle, (const void *)with_shared };
+    ok(cudaFree(NULL)); /* a context */
+    for (const void *code : kernels) {
+        cudaKernel_t kernel;
+        CUfunction function;
+        int of_kernel = -1, of_function = -2;
+        ok(cudaGetKernel(&kernel, code));
+        cu_ok(driver(cuKernelGetFunction)(&function, (CUkernel)kernel));
+        cu_ok(driver(cuFuncGetAttribute)(
+            &of_function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
+        cu_ok(driver(cuKernelGetAttribute)(
+            &of_kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (CUkernel)kernel, 0));
+        printf("= a function's limit is %d\n", of_function);
+        check(of_function == of_kernel);
+    }
+}
+
 /* ---- tensor maps ---- */
 
 enum { WIDTH = 512, HEIGHT = 256, TILE_X = 64, TILE_Y = 32 };
@@ -478,6 +506,7 @@ static const test tests[] = {
     { "sizes of clusters", sizes_of_clusters },
     { "rows of clusters", rows_of_clusters },
     { "settings of a kernel", settings_of_a_kernel },
+    { "limits of functions", limits_of_functions },
     { "tiles come and go by tensor maps", tensor_maps },
     { "wrong tensor maps are refused", wrong_tensor_maps },
     { "dependent launches overlap, also in graphs", dependent_launches },
