@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/capture.h"
 #include "sim/context.h"
 #include "sim/current_context.h"
 #include "sim/function.h"
@@ -140,6 +141,8 @@ static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *asked, CUstream handle)
         status = sim_code_find(asked->func, &code);
     if (!status && sim_family(code.context) != sim_family(stream->object.context))
         status = CUDA_ERROR_INVALID_HANDLE;
+    if (!status && stream->capture && !stream->capture->is_valid)
+        status = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (!status)
         status = sim_launch_work(asked, &work);
     if (!status) {
@@ -187,9 +190,18 @@ static bool is_within_limit(const CUDA_KERNEL_NODE_PARAMS *asked)
            asked->sharedMemBytes <= (unsigned int)code.settings->dynamic_shared_max;
 }
 
+static bool is_in_broken_capture(CUstream handle)
+{
+    SIM_LOCKED;
+    struct sim_stream *stream;
+    return !sim_stream_find(handle, &stream) && stream->capture && !stream->capture->is_valid;
+}
+
 /* All blocks of a cooperative launch must fit on its multiprocessors at once. */
 static CUresult check_cooperative(const CUDA_KERNEL_NODE_PARAMS *asked, CUstream stream)
 {
+    if (is_in_broken_capture(stream))
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     uint64_t blocks = (uint64_t)asked->gridDimX * asked->gridDimY * asked->gridDimZ;
     if (!is_geometry(asked))
         return CUDA_ERROR_INVALID_VALUE;

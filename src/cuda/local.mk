@@ -106,7 +106,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/kernel_output.c src/cuda/client/kernel_output.h \
 	src/cuda/client/lasting_results.c src/cuda/client/lasting_results.h \
 	src/cuda/client/kernel_parameters.c src/cuda/client/kernel_parameters.h \
-	src/cuda/client/launch.c \
+	src/cuda/client/launch.c src/cuda/client/launch_fit.c src/cuda/client/launch_fit.h \
 	src/cuda/client/library_kernels.c src/cuda/client/library_kernels.h \
 	src/cuda/client/link.c src/cuda/client/link.h \
 	src/cuda/client/link_open.c src/cuda/client/link_internal.h \

@@ -158,6 +158,28 @@ static void forbidden(void)
     same(all_of(a, N), 1);
 }
 
+/* The broken capture is found ahead of a launch's own faults. */
+static void launch_into_a_broken_capture(void)
+{
+    enum { TOO_MANY = 2000 };
+    CUgraph graph;
+    int n = N;
+    float value = 3;
+    void *params[] = { &a, &value, &n };
+    CUfunction fill = kernel("fill");
+    begin();
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamSynchronize(stream));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          cuLaunchKernel(fill, 1, 70000, 1, 32, 1, 1, 0, stream, params, NULL));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          cuLaunchKernel(fill, 1, 1, 1, TOO_MANY, 1, 1, 0, stream, params, NULL));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          cuLaunchCooperativeKernel(fill, 1, 1, 1, TOO_MANY, 1, 1, 0, stream, params));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(fill, 1, 1, 1, TOO_MANY, 1, 1, 0, stream, params, NULL));
+}
+
 static void captured_event(void)
 {
     CUevent event;
@@ -1115,6 +1137,7 @@ static const struct test tests[] = {
     { "a stream that does not join is an error", unjoined, 0 },
     { "a synchronize breaks the capture", forbidden, 0 },
     { "a captured event can't be asked", captured_event, 0 },
+    { "a launch into a broken capture", launch_into_a_broken_capture, 0 },
     { "memory is allocated in relaxed mode", exchanged_mode, 0 },
     { "a mode that does not exist is kept", exchanged_for_no_mode, 0 },
     { "host memory taken during a capture", host_memory_is_refused, 0 },

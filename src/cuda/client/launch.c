@@ -7,11 +7,12 @@
 
 #include "base/cleanup.h"
 #include "cuda/client/allocate.h"
+#include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
 #include "cuda/client/connection.h"
-#include "cuda/client/handles.h"
 #include "cuda/client/kernel_parameters.h"
+#include "cuda/client/launch_fit.h"
 #include "cuda/client/prefetch.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
@@ -45,6 +46,17 @@ static CUresult too_much_shared(const CUlaunchConfig *config)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* A launch that the client refuses. A driver looks at the stream's capture first (580, H200,
+ * 2026-11-28). */
+static CUresult refuse(CUstream stream, CUresult fault)
+{
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    bool is_broken = ath_cuda_is_any_capturing() &&
+                     !ath_cuda_by_hand_cuStreamIsCapturing(stream, &capture) &&
+                     capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    return is_broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : fault;
+}
+
 /* Checks dynamic shared memory above the amount that every kernel has by default. */
 static CUresult check_shared(CUfunction function, const CUlaunchConfig *config)
 {
@@ -55,116 +67,6 @@ static CUresult check_shared(CUfunction function, const CUlaunchConfig *config)
     CUresult status = ask_shared_limit(&most, function);
     return !status && config->sharedMemBytes > (unsigned int)most ? too_much_shared(config)
                                                                   : status;
-}
-
-static uint64_t mix_shape(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 32;
-}
-
-/* Returns whether a stream exists, and has all multiprocessors that its context has. The streams of
- * green contexts have no known context (handle_conversion.c). */
-static bool is_of_its_context(CUstream stream)
-{
-    struct ath_cuda_handle_facts facts;
-    return ath_cuda_handle_find((uintptr_t)stream, &facts) && facts.kind == ATH_CUDA_KIND_STREAM &&
-           facts.context && facts.context == ath_cuda_current_context();
-}
-
-/*
- * Returns whether the grid is made of whole clusters, so that only one thing is not known: whether
- * a cluster fits. That does not depend on the grid, so the smallest grid stands for all. CUTLASS
- * asks about the smallest one too (kernel_hardware_info.h); tests/gpu/programs/hopper.cu compares
- * several. It depends on the stream only if that is one of a green context. cuDNN asks for each
- * layer with a stream of its own.
- */
-static bool is_about_cluster(const CUlaunchConfig *config, CUlaunchConfig *out_smallest)
-{
-    const CUlaunchAttributeValue *size = NULL;
-    for (unsigned int i = 0; i < config->numAttrs; i++) {
-        const CUlaunchAttribute *at = &config->attrs[i];
-        if (at->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            size = &at->value;
-        else if (at->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE ||
-                 at->id == CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION ||
-                 at->id >= CU_LAUNCH_ATTRIBUTE_MAX)
-            return false;
-    }
-    if (!size || !size->clusterDim.x || !size->clusterDim.y || !size->clusterDim.z ||
-        config->gridDimX % size->clusterDim.x || config->gridDimY % size->clusterDim.y ||
-        config->gridDimZ % size->clusterDim.z)
-        return false;
-    *out_smallest = *config;
-    out_smallest->gridDimX = size->clusterDim.x;
-    out_smallest->gridDimY = size->clusterDim.y;
-    out_smallest->gridDimZ = size->clusterDim.z;
-    if (is_of_its_context(config->hStream))
-        out_smallest->hStream = NULL;
-    return true;
-}
-
-/* The limits for clusters and cooperative launches differ between GPUs and kernels, a driver may
- * not know an attribute, and CUDA reports a launch that does not fit at once. So the first launch
- * of each shape waits for its answer. Returns a number for the shape; 0 for other launches. */
-static uint64_t shape_of(const CUlaunchConfig *config, CUfunction function)
-{
-    CUlaunchConfig smallest;
-    if (is_about_cluster(config, &smallest))
-        config = &smallest;
-    const uint64_t parts[] = { (uintptr_t)function, config->gridDimX,      config->gridDimY,
-                               config->gridDimZ,    config->blockDimX,     config->blockDimY,
-                               config->blockDimZ,   config->sharedMemBytes };
-    uint64_t shape = 0;
-    bool may_not_fit = false;
-    for (unsigned int i = 0; i < config->numAttrs; i++) {
-        const CUlaunchAttributeValue *value = &config->attrs[i].value;
-        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && value->cooperative) {
-            shape = mix_shape(shape, 1);
-        } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-            shape = mix_shape(mix_shape(shape, value->clusterDim.x), value->clusterDim.y);
-            shape = mix_shape(shape, value->clusterDim.z);
-        } else if (config->attrs[i].id >= CU_LAUNCH_ATTRIBUTE_MAX) {
-            shape = mix_shape(shape, (uint64_t)config->attrs[i].id);
-        } else {
-            continue;
-        }
-        may_not_fit = true;
-    }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        shape = mix_shape(shape, parts[i]);
-    return may_not_fit ? shape | 1 : 0;
-}
-
-/* Shapes that fitted, without a lock: a missing shape is only asked again. A network has some
- * hundreds of shapes. With one place for each hash two shapes could replace each other at every
- * launch. */
-enum { FITTED_ROWS = 512, FITTED_IN_A_ROW = 16 };
-static _Atomic uint64_t fitted[FITTED_ROWS][FITTED_IN_A_ROW];
-
-static _Atomic uint64_t *fitted_row(uint64_t shape)
-{
-    return fitted[(shape >> 32) % FITTED_ROWS];
-}
-
-static bool has_fitted(uint64_t shape)
-{
-    const _Atomic uint64_t *row = fitted_row(shape);
-    for (size_t i = 0; i < FITTED_IN_A_ROW; i++)
-        if (atomic_load_explicit(&row[i], memory_order_relaxed) == shape)
-            return true;
-    return false;
-}
-
-static void note_fitted(uint64_t shape)
-{
-    _Atomic uint64_t *row = fitted_row(shape);
-    size_t i = 0;
-    while (i < FITTED_IN_A_ROW && atomic_load_explicit(&row[i], memory_order_relaxed))
-        i++;
-    if (i == FITTED_IN_A_ROW) /* the row is full: replace any */
-        i = (shape >> 1) % FITTED_IN_A_ROW;
-    atomic_store_explicit(&row[i], shape, memory_order_relaxed);
 }
 
 /* ---- clusters ---- */
@@ -203,7 +105,7 @@ static CUresult ask_rows(struct ath_cuda_exchange *exchange, const struct ath_fr
     exchange->thread->ask_more = NULL; /* the questions from here on are not the program's */
     config.attrs = &size;
     config.gridDimX = size.value.clusterDim.x = 1;
-    uint64_t blocks = shape_of(&config, function);
+    uint64_t blocks = ath_cuda_launch_shape(&config, function);
     bool is_next = atomic_exchange(&last, blocks) == blocks;
     CUresult status = ath_cuda_ask_begin(exchange);
     if (status)
@@ -240,25 +142,31 @@ CUresult ath_cuda_by_hand_cuOccupancyMaxActiveClusters(int *cluster_count, CUfun
 {
     CUlaunchConfig smallest;
     bool is_cached = config && (!config->numAttrs || config->attrs) &&
-                     !ath_is_off(ATH_SWITCH_CACHES) && is_about_cluster(config, &smallest);
+                     !ath_is_off(ATH_SWITCH_CACHES) &&
+                     ath_cuda_launch_is_about_cluster(config, &smallest);
     if (!is_cached)
         return ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, config);
     CUresult status = ask_clusters(cluster_count, function, &smallest);
-    uint64_t shape = status || *cluster_count < 1 ? 0 : shape_of(&smallest, function);
-    if (shape && !has_fitted(shape))
-        note_fitted(shape);
+    if (!status && *cluster_count >= 1) {
+        struct ath_cuda_launch_fit fit = ath_cuda_launch_fit_of(&smallest, function);
+        ath_cuda_launch_fit_note(&fit);
+    }
     return status;
 }
 
-static CUresult post_or_ask(struct ath_cuda_exchange *exchange, uint64_t shape, CUfunction function)
+/* fit: the launch's. */
+static CUresult post_or_ask(struct ath_cuda_exchange *exchange,
+                            const struct ath_cuda_launch_fit *fit, CUfunction function)
 {
-    if (!shape || has_fitted(shape))
+    if (!fit->shape)
         return ath_cuda_post(exchange);
-    const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LAUNCH, (uintptr_t)function, { shape } };
+    const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LAUNCH,
+                                             (uintptr_t)function,
+                                             { fit->shape } };
     bool is_fact = ath_cuda_code_facts_has(&fact);
-    CUresult status = is_fact ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
+    CUresult status = is_fact || fit->is_sure ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
     if (!status)
-        note_fitted(shape);
+        ath_cuda_launch_fit_note(fit);
     if (!status && !is_fact)
         ath_cuda_code_facts_note(&fact);
     return status;
@@ -268,6 +176,7 @@ static CUresult launch_ex(const CUlaunchConfig *config, CUfunction function,
                           const struct ath_cuda_packed *packed)
 {
     struct ath_cuda_exchange exchange;
+    const struct ath_cuda_launch_fit fit = ath_cuda_launch_fit_of(config, function);
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchKernelEx);
     if (status)
         return status;
@@ -279,7 +188,7 @@ static CUresult launch_ex(const CUlaunchConfig *config, CUfunction function,
     ath_cuda_wire_launch_kernel_ex_set_function(
         call, ath_cuda_function_to_wire(&exchange.side, function));
     ath_cuda_wire_launch_kernel_ex_set_parameters(call, ath_cuda_packed_bytes(packed));
-    return ath_cuda_end(&exchange, post_or_ask(&exchange, shape_of(config, function), function));
+    return ath_cuda_end(&exchange, post_or_ask(&exchange, &fit, function));
 }
 
 /* The limits of every GPU since compute capability 3.0 (CUDA C++ Programming Guide, technical
@@ -309,7 +218,9 @@ CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunct
             kernel_params, extra, &packed);
     if (!status)
         status = check_shared(function, config);
-    return status ? status : launch_ex(config, function, &packed);
+    if (status)
+        return config ? refuse(config->hStream, status) : status;
+    return launch_ex(config, function, &packed);
 }
 
 CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_dim_x,
@@ -331,7 +242,7 @@ CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_
     if (!status)
         status = check_shared(function, &config);
     if (status)
-        return status;
+        return refuse(stream, status);
     struct ath_cuda_exchange exchange;
     status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchKernel);
     if (status)
