@@ -1815,6 +1815,6 @@ interface Driver {
       $c("athGraphSetChild") $class(custom) $byHand(both) $internal $does([plain]) $since(13000);
   graphExecSetChild @551 (graphExec :UInt64 $handle, node :UInt64 $handle, child :UInt64 $handle, ownership :Int32) -> ()
       $c("athGraphExecSetChild") $class(custom) $byHand(both) $internal $does([plain]) $since(13000);
-  libraryKernels @552 (library :UInt64 $handle, printA :UInt64, printB :UInt64) -> (kernels :List(NamedKernel)) # if there are few
+  libraryKernels @552 (library :UInt64 $handle, printA :UInt64, printB :UInt64, name :Text) -> (kernels :List(NamedKernel)) # of many those that are named most like `name`; none without it
       $c("athLibraryKernels") $class(custom) $byHand(both) $internal $does([noWork]) $since(13000);
 }

@@ -7,8 +7,8 @@
  *
  * SALT changes the code of the libraries. With `unload` as the third word the libraries are
  * unloaded in the middle, and loaded again. With `rows` it asks for rows of clusters. With
- * `fatbin` they are fat binaries with machine code
- * for the GPU, with `older` for another one, and PTX for all.
+ * `variants` it takes some kernels of a library with many. With `fatbin` the libraries are fat
+ * binaries with machine code for the GPU, with `older` for another one, and PTX for all.
  */
 #include "config.h"
 
@@ -222,6 +222,73 @@ static void use_rows(CUlibrary library)
     MUST(cuLaunchKernel((CUfunction)(void *)kernel, 1, 1, 1, N, 1, 1, SHARED, NULL, params, NULL));
 }
 
+static const char *const families[] = { "gemm_nn_tile", "gemm_nt_tile", "gemm_tn_tile" };
+enum { FAMILIES = sizeof families / sizeof *families, VARIANTS = 50 /* of each */ };
+
+static CUlibrary load_variants(const char *salt)
+{
+    static char code[1 << 16];
+    CUlibrary library = NULL;
+    int length = snprintf(code, sizeof code,
+                          ".version 7.0\n.target sm_90\n.address_size 64\n// variants %s\n", salt);
+    for (int i = 0; i < FAMILIES * VARIANTS; i++)
+        length +=
+            snprintf(code + length, sizeof code - (size_t)length,
+                     ".visible .entry %s%d() { ret; }\n", families[i % FAMILIES], i / FAMILIES);
+    MUST(cuLibraryLoadData(&library, code, NULL, NULL, 0, NULL, NULL, 0));
+    return library;
+}
+
+static void set_and_read(CUkernel kernel, CUfunction_attribute attribute, int value)
+{
+    int found = -2;
+    MUST(cuKernelSetAttribute(attribute, value, kernel, 0));
+    MUST(cuKernelGetAttribute(&found, attribute, kernel, 0));
+    if (found != value) {
+        fprintf(stderr, "attribute %d is %d, not %d\n", (int)attribute, found, value);
+        failures++;
+    }
+}
+
+/* The code of these kernels does nothing, so that a simulated GPU may ignore it. */
+static void launch_variant(CUkernel kernel, unsigned int threads)
+{
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = { 2, 1, 1 } };
+    const CUlaunchConfig config = { 4, 1, 1, threads, 1, 1, SHARED, NULL, &cluster, 1 };
+    MUST(cuLaunchKernelEx(&config, (CUfunction)(void *)kernel, NULL, NULL));
+}
+
+/* Takes some variants of two families, as cuBLAS and cuDNN do for the layers of a network, each
+ * with settings, and launches them with clusters. The first launch needs most. */
+static void use_variants(const char *salt)
+{
+    enum { TAKEN = 12, FIRST = 3 };
+    CUlibrary library = load_variants(salt);
+    for (int i = 0; i < 2 * TAKEN; i++) {
+        char name[32];
+        CUkernel kernel = NULL;
+        CUfunction function = NULL;
+        int limit = 0, of_function = 1;
+        snprintf(name, sizeof name, "%s%d", families[i / TAKEN], FIRST * (i % TAKEN));
+        MUST(cuLibraryGetKernel(&kernel, library, name));
+        if (!kernel)
+            return;
+        MUST(cuKernelGetFunction(&function, kernel));
+        MUST(cuKernelGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel,
+                                  0));
+        MUST(cuFuncGetAttribute(&of_function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                function));
+        failures += limit != of_function;
+        set_and_read(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+        set_and_read(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, SHARED);
+        set_and_read(kernel, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
+        launch_variant(kernel, i ? N / 2 : N);
+        if (i == 2 * TAKEN - 1)
+            launch_variant(kernel, 2 * N); /* needs more */
+    }
+}
+
 /* cuBLAS loads the same module for each of its handles. */
 static void use_module(const char *salt, float *sum)
 {
@@ -235,6 +302,7 @@ static void use_module(const char *salt, float *sum)
     if (!function)
         return;
     MUST(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    MUST(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
     ask_for_too_much(function);
     launch(function, "saxpy", 3.0f, 1);
     *sum += 3.0f;
@@ -320,6 +388,8 @@ int main(int argc, char **argv)
     use_options(salt);
     if (!strcmp(form, "rows"))
         use_rows(libraries[0]);
+    if (!strcmp(form, "variants"))
+        use_variants(salt);
     if (!strcmp(form, "unload")) {
         CUdeviceptr managed; /* that both sides have memory does not make an unloading wait */
         MUST(cuMemAllocManaged(&managed, SMALL, CU_MEM_ATTACH_GLOBAL));

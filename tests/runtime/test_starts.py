@@ -56,11 +56,15 @@ class Base(unittest.TestCase):
         return sorted(os.path.join(folder, name) for name in names if name.startswith("facts-"))
 
     def check_asks(self, waits, at_once=True):
-        """The program has asked all about its code. at_once: about a library's kernels with the first one."""
+        """The program has asked all about its code. at_once: about a library's kernels with the first one, and about equal modules with
+        the first one."""
         self.assertEqual(waits["cuLibraryLoadData"], LIBRARIES)
         self.assertEqual(waits["cuLibraryGetKernel"], (LIBRARIES if at_once else KERNELS) + 1)  # and one that there is not
         self.assertEqual(waits.get("athLibraryKernels", 0), LIBRARIES if at_once else 0)
-        self.assertEqual(waits["cuOccupancyMaxActiveClusters"], KERNELS + 2 * MODULES)  # of two one is refused
+        modules = 1 if at_once else MODULES
+        self.assertEqual(waits["cuModuleLoadDataEx"], modules + 1)  # and one that is compiled with options
+        self.assertEqual(waits["cuModuleGetFunction"], modules + 1)
+        self.assertEqual(waits["cuOccupancyMaxActiveClusters"], KERNELS + 2 * modules)  # of two one is refused
         self.assertEqual(waits["cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"], KERNELS)
         for posted in ("cuKernelSetAttribute", "cuLaunchKernelEx"):
             self.assertEqual(waits.get(posted, 0), 0, posted)
@@ -90,6 +94,20 @@ class Starts(Base):
         for name in ("cuKernelSetAttribute", "cuKernelGetAttribute"):
             self.assertEqual((name, self.trips.get(name, 0)), (name, before.get(name, 0)))
         self.check_knows(self.start("other", "rows"))
+
+    def test_variants_of_a_kernel_come_together(self):
+        """The program takes 12 kernels of two families from a library with three of 50. It waits for the first one; with the second all
+        of its family come, and with the first of the other family those. The settings do not wait, and only the launches that need more
+        than those before."""
+        self.server = self.entered(serve(env=dict(AITHERION_SIM_UNKNOWN="ignore")))
+        self.relay = self.entered(Relay(harness.build(), self.server.address, DELAY_S))
+        self.start()
+        before = self.trips
+        self.start("other", "variants")
+        names = [*OF_CODE, "athLibraryKernels", "cuKernelGetAttribute"]  # the second is the wait for both that are sent together
+        more = {name: self.trips.get(name, 0) - before.get(name, 0) for name in names}
+        self.assertEqual(more, {**dict.fromkeys(names, 0), "cuLibraryLoadData": 1, "athLibraryKernels": 3, "cuLaunchKernelEx": 2})
+        self.check_knows(self.start("other", "variants"))
 
     def test_what_one_program_saves_does_not_replace_another_ones(self):
         for salt in ("a", "b"):

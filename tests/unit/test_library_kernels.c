@@ -117,14 +117,20 @@ static void setup(void)
 
 FIXTURE(setup, end_session);
 
-static struct ath_cuda_wire_answer ask(CUlibrary library)
+static struct ath_cuda_wire_answer ask_near(CUlibrary library, const char *name)
 {
     struct ath_cuda_wire_library_kernels_builder call =
         ath_cuda_wire_call_init_library_kernels(begin(NULL));
     ath_cuda_wire_library_kernels_set_library(call, (uintptr_t)library);
     ath_cuda_wire_library_kernels_set_print_a(call, print.a);
     ath_cuda_wire_library_kernels_set_print_b(call, print.b);
+    ath_cuda_wire_library_kernels_set_name(call, name);
     return serve();
+}
+
+static struct ath_cuda_wire_answer ask(CUlibrary library)
+{
+    return ask_near(library, "");
 }
 
 static struct ath_wire_list kernels_of(struct ath_cuda_wire_answer answer)
@@ -140,7 +146,7 @@ static uint64_t promised(const char *name)
     struct ath_fingerprint made = ATH_FINGERPRINT_START;
     ath_fingerprint_add(&made, &print, sizeof print);
     ath_fingerprint_add(&made, name, strlen(name));
-    return ath_cuda_promise_from_hash(ath_fingerprint_end(&made).a);
+    return ath_cuda_promise_from_hash(ath_fingerprint_end(&made).a, (uintptr_t)LIBRARY);
 }
 
 TEST(tells_about_each_kernel)
@@ -183,6 +189,35 @@ TEST(leaves_out_large_and_empty_libraries)
         ck_assert_uint_eq(kernels_of(ask(LIBRARY)).count, 0);
         ck_assert_uint_eq(functions, 0);
     }
+}
+
+/* The names are kernel0 to kernel149. */
+TEST(tells_about_those_of_a_large_library_that_are_named_alike)
+{
+    enum { OF_ONE = 61 /* begin with kernel1 */, OF_TWO = 11 /* with kernel12 */ };
+    kernel_count = 150;
+    struct ath_wire_list list = kernels_of(ask_near(LIBRARY, "kernel12345"));
+    ck_assert_uint_eq(list.count, MOST);
+    ck_assert_uint_eq(functions, 1);
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_cuda_wire_named_kernel kernel = { ath_wire_list_struct(list, i) };
+        const char *name = ath_cuda_wire_named_kernel_name(kernel);
+        ck_assert_msg(!strncmp(name,
+                               i < OF_TWO   ? "kernel12"
+                               : i < OF_ONE ? "kernel1"
+                                            : "kernel",
+                               i < OF_TWO   ? 8
+                               : i < OF_ONE ? 7
+                                            : 6),
+                      "%s has place %u", name, i);
+        ck_assert_uint_gt(ath_cuda_wire_named_kernel_answer(kernel).length, ATH_FRAME_HEAD);
+    }
+}
+
+TEST(a_small_library_comes_as_a_whole_beside_any_name)
+{
+    kernel_count = MOST;
+    ck_assert_uint_eq(kernels_of(ask_near(LIBRARY, "kernel12345")).count, MOST);
 }
 
 TEST(refuses_another_handle)

@@ -386,7 +386,7 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
     uint64_t age = ath_cuda_answer_cache_age();
     bool is_copied = !ath_frame_copy(&asked, frame, length);
     bool may_keep = is_copied && ath_cuda_code_facts_key(exchange, &key);
-    bool is_fact = may_keep && ath_cuda_code_facts_find(&key, &fact);
+    bool is_fact = may_keep && ath_cuda_code_facts_find(exchange, &key, &fact);
     bool is_of_many = exchange->thread->ask_more && is_copied && !exchange->side.status &&
                       !ath_is_off(ATH_SWITCH_CACHES);
     CUresult status = is_fact      ? ath_cuda_take_fact(exchange, &fact)

@@ -200,6 +200,7 @@ struct ath_cuda_exchange {
     bool is_told_on;         /* its result must be known at once */
     bool is_unlike;          /* of code: the question has something that differs from run to run */
     uint64_t promised;       /* the promised handle that the call asks for; 0: none */
+    uint64_t copy;           /* the number of the code's copy, as in its handles (promise.h) */
     bool is_kept;            /* side's memory outlives the call */
     uint64_t kept_for;
 };

@@ -22,7 +22,7 @@
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
-enum { DEVICES_MAX = 64, COPIES_MAX = 64 /* of the same code at once */ };
+enum { DEVICES_MAX = 64 };
 
 /* A handle that was promised. It stays when the code is unloaded. */
 struct promise {
@@ -30,6 +30,7 @@ struct promise {
     struct ath_fingerprint_value print; /* of the code, or of a kernel's code and name */
     bool is_loaded;
     bool is_new;       /* no earlier run loaded it, and no kernel was asked for */
+    bool is_large;     /* its kernels did not come with the first one */
     CUcontext context; /* of a kernel's function */
 };
 
@@ -119,6 +120,47 @@ static uint64_t known_device(void)
     return find_device(&device) ? atomic_load(&devices[device]) : 0;
 }
 
+/* ---- copies ---- */
+
+/*
+ * Copies of code have the same facts, so keys and answers are kept with the handles of the first
+ * copy. Sets the number of copies in all promised handles of a message or key, and returns the
+ * number that was there. Messages are made of words of eight bytes (remote/wire).
+ */
+static uint64_t set_copies(void *bytes, size_t length, uint64_t copy_of)
+{
+    uint64_t word, found = 0;
+    for (size_t i = 0; i + sizeof word <= length; i += sizeof word) {
+        memcpy(&word, (uint8_t *)bytes + i, sizeof word);
+        if (!ath_cuda_is_promise(word))
+            continue;
+        found |= word & ATH_CUDA_PROMISE_COPY;
+        word = (word & ~ATH_CUDA_PROMISE_COPY) | (copy_of & ATH_CUDA_PROMISE_COPY);
+        memcpy((uint8_t *)bytes + i, &word, sizeof word);
+    }
+    return found;
+}
+
+/* Keeps a value, which belongs to any copy. */
+static void add_value(const void *key, size_t key_length, const void *value, size_t length,
+                      bool is_used)
+{
+    ATH_AUTO(ath_frame) kept = { 0 };
+    if (ath_frame_copy(&kept, value, length))
+        return;
+    (void)set_copies(kept.bytes, kept.length, 0);
+    ath_cuda_fact_file_add(key, key_length, kept.bytes, kept.length, is_used);
+}
+
+/* Finds a value, as one of the copy to which a handle belongs. */
+static bool find_value(const void *key, size_t key_length, uint64_t copy_of, struct ath_frame *out)
+{
+    bool is_found = ath_cuda_fact_file_find(key, key_length, out);
+    if (is_found)
+        (void)set_copies(out->bytes, out->length, copy_of);
+    return is_found;
+}
+
 /* ---- facts that are no answers to questions ---- */
 
 /* No message has such a beginning. */
@@ -135,6 +177,7 @@ static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
     out->fact.word = fact->word;
     out->fact.handle = fact->handle;
     memcpy(out->fact.numbers, fact->numbers, sizeof fact->numbers);
+    (void)set_copies(&out->fact, sizeof out->fact, 0);
     if (fact->word == ATH_CUDA_CODE_START) { /* its numbers name the device: the program may end in
                                               * another context */
         out->device = 0;
@@ -149,14 +192,14 @@ static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
 static bool find_fact(const struct ath_cuda_code_fact *fact, struct ath_frame *value)
 {
     struct key key;
-    return make_key(fact, &key) && ath_cuda_fact_file_find(&key, sizeof key, value);
+    return make_key(fact, &key) && find_value(&key, sizeof key, fact->handle, value);
 }
 
 static void note_fact(const struct ath_cuda_code_fact *fact, const void *value, size_t length)
 {
     struct key key;
     if (make_key(fact, &key))
-        ath_cuda_fact_file_add(&key, sizeof key, value, length, true);
+        add_value(&key, sizeof key, value, length, true);
 }
 
 /* ---- promised handles ---- */
@@ -198,21 +241,18 @@ static void find_loaded(struct ath_cuda_promised_code *code, struct ath_fingerpr
         code->has_options ? find_fact(&fact, &code->answer) : ath_cuda_code_facts_has(&fact);
 }
 
-/* Returns a handle for code that the program does not have loaded with this handle yet, and sets
- * its print; 0: there are COPIES_MAX of this code already. cuBLAS loads the same small module for
- * each of its handles. */
-static uint64_t promise_copy(struct ath_fingerprint print, struct ath_fingerprint_value *value)
+/* Returns a handle for code that the program does not have loaded with this handle yet; 0: there
+ * are too many copies of this code already. */
+static uint64_t promise_copy(struct ath_fingerprint_value print)
 {
     uint64_t handle = 0;
     pthread_mutex_lock(&lock);
-    for (uint32_t copy = 0; copy < COPIES_MAX && !handle; copy++) {
-        struct ath_fingerprint of = print;
-        ath_fingerprint_add(&of, &copy, sizeof copy);
-        *value = ath_fingerprint_end(&of);
-        struct promise *promise = promise_of(ath_cuda_promise_from_hash(value->a), *value);
+    for (uint32_t copy = 0; copy < ATH_CUDA_PROMISE_COPIES && !handle; copy++) {
+        uint64_t next = ath_cuda_promise_copy(ath_cuda_promise_from_hash(print.a, 0), copy);
+        struct promise *promise = promise_of(next, print);
         if (promise && !promise->is_loaded) {
             promise->is_loaded = true;
-            handle = ath_cuda_promise_from_hash(value->a);
+            handle = next;
         }
     }
     pthread_mutex_unlock(&lock);
@@ -231,7 +271,8 @@ struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
     if (!machine)
         return code;
     ath_fingerprint_add(&print, &method, sizeof method);
-    code.handle = promise_copy(print, &value);
+    value = ath_fingerprint_end(&print);
+    code.handle = promise_copy(value);
     if (code.handle)
         find_loaded(&code, value);
     if (code.handle && !code.is_known)
@@ -239,19 +280,28 @@ struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
     return code;
 }
 
-bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *print)
+bool ath_cuda_promise_wants_kernels(uint64_t code, struct ath_cuda_promised_library *out)
 {
     if (!ath_cuda_is_promise(code) || !known_device())
         return false;
     pthread_mutex_lock(&lock);
     struct promise *promise = ath_map_find(&promises, code);
-    bool is_first = promise && promise->is_new;
-    if (is_first) {
-        *print = promise->print;
+    bool is_wanted = promise && (promise->is_new || promise->is_large);
+    if (is_wanted) {
+        *out = (struct ath_cuda_promised_library){ promise->print, promise->is_large };
         promise->is_new = false;
     }
     pthread_mutex_unlock(&lock);
-    return is_first;
+    return is_wanted;
+}
+
+void ath_cuda_promise_is_large(uint64_t code)
+{
+    pthread_mutex_lock(&lock);
+    struct promise *promise = ath_map_find(&promises, code);
+    if (promise)
+        promise->is_large = true;
+    pthread_mutex_unlock(&lock);
 }
 
 bool ath_cuda_promise_holds(uint64_t handle)
@@ -318,11 +368,12 @@ uint64_t ath_cuda_promise_kernel(uint64_t code, const char *name)
         ath_fingerprint_add(&print, &of->print, sizeof of->print);
         ath_fingerprint_add(&print, name, strlen(name));
         struct ath_fingerprint_value value = ath_fingerprint_end(&print);
-        struct promise *promise = promise_of(ath_cuda_promise_from_hash(value.a), value);
+        uint64_t promised = ath_cuda_promise_from_hash(value.a, code);
+        struct promise *promise = promise_of(promised, value);
         if (promise && !promise->context)
             promise->context = context;
         if (promise && promise->context == context)
-            handle = ath_cuda_promise_from_hash(value.a);
+            handle = promised;
     }
     pthread_mutex_unlock(&lock);
     return handle;
@@ -416,13 +467,16 @@ bool ath_cuda_code_facts_key(struct ath_cuda_exchange *exchange, struct ath_fram
     ath_cuda_wire_call_set_number(exchange->call, settings);
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &status);
     bool is_made = frame && !ath_frame_copy(key, frame, length);
+    if (is_made)
+        exchange->copy = set_copies(key->bytes, key->length, 0);
     ath_cuda_put_context(exchange);
     return is_made;
 }
 
-bool ath_cuda_code_facts_find(const struct ath_frame *key, struct ath_frame *answer)
+bool ath_cuda_code_facts_find(const struct ath_cuda_exchange *exchange, const struct ath_frame *key,
+                              struct ath_frame *answer)
 {
-    return ath_cuda_fact_file_find(key->bytes, key->length, answer);
+    return find_value(key->bytes, key->length, exchange->copy, answer);
 }
 
 /* Returns whether the server gave the handles that were promised. */
@@ -447,7 +501,7 @@ void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const str
 {
     const struct ath_frame *answer = &exchange->thread->answer;
     if (keeps_promise(exchange))
-        ath_cuda_fact_file_add(key->bytes, key->length, answer->bytes, answer->length, is_used);
+        add_value(key->bytes, key->length, answer->bytes, answer->length, is_used);
 }
 
 /* ---- facts that are no answers, for other files ---- */

@@ -42,9 +42,18 @@ void ath_cuda_code_facts_begin(void);
 /* Returns whether promises are made now: the fingerprint of images is worth its time. */
 bool ath_cuda_promises_code(void);
 
-/* Returns whether this is the first question for a kernel of promised code that no earlier run has
- * loaded. If so, *print is the code's fingerprint, of which the handles of its kernels are made. */
-bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *print);
+/* A promised library whose kernels are asked for. */
+struct ath_cuda_promised_library {
+    struct ath_fingerprint_value print; /* the handles of its kernels are made of it */
+    bool is_large;                      /* see ath_cuda_promise_is_large() */
+};
+
+/* Returns whether the program's question for a kernel of promised code should bring others: it is
+ * the first for code that no earlier run has loaded, or a further one for a large library. */
+bool ath_cuda_promise_wants_kernels(uint64_t code, struct ath_cuda_promised_library *out);
+
+/* Notes that the first question did not bring all kernels. */
+void ath_cuda_promise_is_large(uint64_t code);
 
 /* Notes how loading ended. handle: what the server gave. answer: the server's; NULL without
  * options. */
@@ -67,8 +76,9 @@ uint64_t ath_cuda_promise_kernel(uint64_t code, const char *name);
  * false if its answer must not be kept. */
 bool ath_cuda_code_facts_key(struct ath_cuda_exchange *exchange, struct ath_frame *key);
 
-/* Looks up an answer. */
-bool ath_cuda_code_facts_find(const struct ath_frame *key, struct ath_frame *answer);
+/* Looks up the answer to the exchange of which the key was made. */
+bool ath_cuda_code_facts_find(const struct ath_cuda_exchange *exchange, const struct ath_frame *key,
+                              struct ath_frame *answer);
 
 /* Keeps the answer in exchange->thread->answer, which the exchange has opened. is_used: the program
  * has asked for it; other facts are saved if there is room. */

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
+#include "cuda/common/promise.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
@@ -98,9 +99,13 @@ static uint64_t mix_in(uint64_t hash, uint64_t number)
     return hash ^ hash >> 32;
 }
 
+/* Equal settings of copies of equal code have the same number. */
 static uint64_t hash_of_setting(const struct setting *setting)
 {
-    uint64_t hash = mix_in(mix_in(1, setting->subject.scope), setting->subject.of);
+    uint64_t of = setting->subject.of;
+    if (ath_cuda_is_promise(of))
+        of = ath_cuda_promise_copy(of, 0);
+    uint64_t hash = mix_in(mix_in(1, setting->subject.scope), of);
     hash = mix_in(hash, (uint64_t)setting->subject.attribute);
     return mix_in(hash, (uint64_t)setting->value);
 }

@@ -318,8 +318,10 @@ CUresult ath_cuda_by_hand_cuLibraryLoadFromFile(CUlibrary *library, const char *
 
 /* ---- functions and their parameter layouts ---- */
 
-static CUresult get_kernel(CUkernel *kernel, CUlibrary library, const char *name, uint64_t promised)
+CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
+    uint64_t promised = ath_cuda_promise_kernel((uintptr_t)library, name);
+    const struct ath_cuda_library_kernel about = { library, name };
     struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryGetKernel);
     if (status)
@@ -328,7 +330,10 @@ static CUresult get_kernel(CUkernel *kernel, CUlibrary library, const char *name
         return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE);
     ath_cuda_library_kernels_put(&exchange, library, name, promised);
     uint64_t age = ath_cuda_answer_cache_age();
+    exchange.thread->ask_more = promised ? ath_cuda_ask_library_kernels : NULL;
+    exchange.thread->more = &about;
     status = ath_cuda_ask_cached(&exchange);
+    exchange.thread->ask_more = NULL;
     if (!status) {
         struct ath_cuda_wire_library_get_kernel_result answer =
             ath_cuda_wire_answer_library_get_kernel(exchange.answer);
@@ -341,16 +346,6 @@ static CUresult get_kernel(CUkernel *kernel, CUlibrary library, const char *name
         ath_cuda_kernel_facts_learn(*kernel, answer, age);
     }
     return ath_cuda_end(&exchange, status);
-}
-
-CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
-{
-    uint64_t promised = ath_cuda_promise_kernel((uintptr_t)library, name);
-    struct ath_cuda_library_kernels all;
-    ath_cuda_library_kernels_begin(&all, promised ? library : NULL);
-    CUresult status = get_kernel(kernel, library, name, promised);
-    ath_cuda_library_kernels_end(&all);
-    return status;
 }
 
 CUresult ath_cuda_by_hand_cuModuleGetFunction(CUfunction *function, CUmodule module,

@@ -60,7 +60,7 @@ static bool take_fact(const struct ath_cuda_exchange *exchange,
                       const struct ath_cuda_prefetched *asked)
 {
     struct ath_frame *answer = &exchange->thread->answer;
-    if (!asked->key.length || !ath_cuda_code_facts_find(&asked->key, answer))
+    if (!asked->key.length || !ath_cuda_code_facts_find(exchange, &asked->key, answer))
         return false;
     ath_cuda_answer_cache_add(exchange->method, asked->message.bytes, asked->message.length, answer,
                               asked->age);
