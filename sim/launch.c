@@ -143,8 +143,11 @@ static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *asked, CUstream handle)
         status = CUDA_ERROR_INVALID_HANDLE;
     if (!status && stream->capture && !stream->capture->is_valid)
         status = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!status)
+    if (!status) {
         status = sim_launch_work(asked, &work);
+        if (status && stream->capture)
+            sim_capture_break(stream, status);
+    }
     if (!status) {
         work->launch.processors = sim_processors(stream->object.context);
         status = sim_submit(stream, work, NULL);

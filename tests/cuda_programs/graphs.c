@@ -158,8 +158,8 @@ static void forbidden(void)
     same(all_of(a, N), 1);
 }
 
-/* The broken capture is found ahead of a launch's own faults. */
-static void launch_into_a_broken_capture(void)
+/* A launch with a fault breaks the capture, which is found ahead of the next launch's faults. */
+static void a_launch_breaks_a_capture(void)
 {
     enum { TOO_MANY = 2000 };
     CUgraph graph;
@@ -168,7 +168,8 @@ static void launch_into_a_broken_capture(void)
     void *params[] = { &a, &value, &n };
     CUfunction fill = kernel("fill");
     begin();
-    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamSynchronize(stream));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(fill, 1, 70000, 1, 32, 1, 1, 0, stream, params, NULL));
     gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
           cuLaunchKernel(fill, 1, 70000, 1, 32, 1, 1, 0, stream, params, NULL));
     gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
@@ -1137,7 +1138,7 @@ static const struct test tests[] = {
     { "a stream that does not join is an error", unjoined, 0 },
     { "a synchronize breaks the capture", forbidden, 0 },
     { "a captured event can't be asked", captured_event, 0 },
-    { "a launch into a broken capture", launch_into_a_broken_capture, 0 },
+    { "a launch with a fault breaks the capture", a_launch_breaks_a_capture, 0 },
     { "memory is allocated in relaxed mode", exchanged_mode, 0 },
     { "a mode that does not exist is kept", exchanged_for_no_mode, 0 },
     { "host memory taken during a capture", host_memory_is_refused, 0 },

@@ -46,17 +46,6 @@ static CUresult too_much_shared(const CUlaunchConfig *config)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A launch that the client refuses. A driver looks at the stream's capture first (580, H200,
- * 2026-11-28). */
-static CUresult refuse(CUstream stream, CUresult fault)
-{
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    bool is_broken = ath_cuda_is_any_capturing() &&
-                     !ath_cuda_by_hand_cuStreamIsCapturing(stream, &capture) &&
-                     capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-    return is_broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : fault;
-}
-
 /* Checks dynamic shared memory above the amount that every kernel has by default. */
 static CUresult check_shared(CUfunction function, const CUlaunchConfig *config)
 {
@@ -172,8 +161,19 @@ static CUresult post_or_ask(struct ath_cuda_exchange *exchange,
     return status;
 }
 
+/* A launch that is ready to be sent. */
+struct ready {
+    struct ath_cuda_packed packed;
+    bool is_told_on; /* it has a fault, which the driver is to say */
+};
+
+static void ready_free(struct ready *ready)
+{
+    ath_cuda_packed_free(&ready->packed);
+}
+
 static CUresult launch_ex(const CUlaunchConfig *config, CUfunction function,
-                          const struct ath_cuda_packed *packed)
+                          const struct ready *ready)
 {
     struct ath_cuda_exchange exchange;
     const struct ath_cuda_launch_fit fit = ath_cuda_launch_fit_of(config, function);
@@ -187,7 +187,8 @@ static CUresult launch_ex(const CUlaunchConfig *config, CUfunction function,
                                config);
     ath_cuda_wire_launch_kernel_ex_set_function(
         call, ath_cuda_function_to_wire(&exchange.side, function));
-    ath_cuda_wire_launch_kernel_ex_set_parameters(call, ath_cuda_packed_bytes(packed));
+    ath_cuda_wire_launch_kernel_ex_set_parameters(call, ath_cuda_packed_bytes(&ready->packed));
+    exchange.is_told_on |= ready->is_told_on;
     return ath_cuda_end(&exchange, post_or_ask(&exchange, &fit, function));
 }
 
@@ -206,21 +207,34 @@ static CUresult check_config(const CUlaunchConfig *config)
     return fault ? fault : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
-                                           void **kernel_params, void **extra)
+/* Checks a launch, and packs its parameters. A driver looks at the stream's capture ahead of the
+ * launch's faults, and such a fault breaks the capture (580, H200, 2026-11-28). So while a stream
+ * captures, the launch is sent all the same. */
+static CUresult prepare(const CUlaunchConfig *config, CUfunction function, void **kernel_params,
+                        void **extra, struct ready *out)
 {
-    ATH_AUTO(ath_cuda_packed) packed = { 0 };
-    CUresult status = config ? check_config(config) : CUDA_ERROR_INVALID_VALUE;
+    CUresult status = check_config(config);
     if (!status)
         status = ath_cuda_pack(
             function,
             ath_cuda_block_threads(config->blockDimX, config->blockDimY, config->blockDimZ),
-            kernel_params, extra, &packed);
+            kernel_params, extra, &out->packed);
     if (!status)
         status = check_shared(function, config);
-    if (status)
-        return config ? refuse(config->hStream, status) : status;
-    return launch_ex(config, function, &packed);
+    if (!status || !ath_cuda_is_any_capturing() || (config->numAttrs && !config->attrs))
+        return status;
+    ready_free(out);
+    *out = (struct ready){ .is_told_on = true };
+    return ath_cuda_pack(function, 0, kernel_params, extra, &out->packed);
+}
+
+CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
+                                           void **kernel_params, void **extra)
+{
+    ATH_AUTO(ready) ready = { 0 };
+    CUresult status =
+        config ? prepare(config, function, kernel_params, extra, &ready) : CUDA_ERROR_INVALID_VALUE;
+    return status ? status : launch_ex(config, function, &ready);
 }
 
 CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_dim_x,
@@ -229,22 +243,15 @@ CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_
                                          unsigned int block_dim_z, unsigned int shared_mem_bytes,
                                          CUstream stream, void **kernel_params, void **extra)
 {
-    ATH_AUTO(ath_cuda_packed) packed = { 0 };
+    ATH_AUTO(ready) ready = { 0 };
     const CUlaunchConfig config = {
         grid_dim_x,  grid_dim_y,       grid_dim_z, block_dim_x, block_dim_y,
         block_dim_z, shared_mem_bytes, stream,     NULL,        0
     };
-    CUresult status = check_config(&config);
-    if (!status)
-        status =
-            ath_cuda_pack(function, ath_cuda_block_threads(block_dim_x, block_dim_y, block_dim_z),
-                          kernel_params, extra, &packed);
-    if (!status)
-        status = check_shared(function, &config);
-    if (status)
-        return refuse(stream, status);
     struct ath_cuda_exchange exchange;
-    status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchKernel);
+    CUresult status = prepare(&config, function, kernel_params, extra, &ready);
+    if (!status)
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchKernel);
     if (status)
         return status;
     struct ath_cuda_wire_launch_kernel_builder call =
@@ -261,7 +268,8 @@ CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_
     ath_cuda_check_handle(&exchange, ATH_CUDA_KIND_STREAM, (uintptr_t)stream);
     ath_cuda_wire_launch_kernel_set_stream(
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
-    ath_cuda_wire_launch_kernel_set_parameters(call, ath_cuda_packed_bytes(&packed));
+    ath_cuda_wire_launch_kernel_set_parameters(call, ath_cuda_packed_bytes(&ready.packed));
+    exchange.is_told_on |= ready.is_told_on;
     return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
 }
 
