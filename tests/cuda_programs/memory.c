@@ -1346,7 +1346,7 @@ static void taken_behind_a_kernel(void)
 
 static void attributes(void)
 {
-    unsigned int type = 0, is_managed = 1;
+    unsigned int type = 0, is_managed = 1, access = 0;
     int device = -1;
     CUdeviceptr start = 0;
     size_t bytes = 0;
@@ -1372,6 +1372,8 @@ static void attributes(void)
     same(type, CU_MEMORYTYPE_HOST);
     ok(cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, on_device(pinned + 2)));
     check(host == pinned + 2);
+    ok(cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, on_device(pinned)));
+    same(access, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     ok(cuMemFreeHost(pinned));
 }
 

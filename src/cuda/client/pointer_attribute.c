@@ -61,6 +61,9 @@ static CUresult describe_pinned(const struct ath_cuda_host_memory *host,
     case CU_POINTER_ATTRIBUTE_MAPPED:
         put_u32(to, 1);
         break;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        put_u32(to, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+        break;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
         return CUDA_ERROR_INVALID_VALUE;
     default:
