@@ -157,6 +157,7 @@ static bool find_need(const CUlaunchConfig *config, CUfunction function,
         return false;
     *out = (struct ath_cuda_launch_need){
         .context = ath_cuda_current_context(),
+        .device = device,
         .cluster = { smallest.gridDimX, smallest.gridDimY, smallest.gridDimZ },
         .threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ,
         .registers = (uint64_t)registers,
@@ -168,10 +169,10 @@ static bool find_need(const CUlaunchConfig *config, CUfunction function,
 static bool is_no_more(const struct ath_cuda_launch_need *need,
                        const struct ath_cuda_launch_need *than)
 {
-    return need->context == than->context && need->cluster[0] == than->cluster[0] &&
-           need->cluster[1] == than->cluster[1] && need->cluster[2] == than->cluster[2] &&
-           need->threads <= than->threads && need->registers <= than->registers &&
-           need->shared_bytes <= than->shared_bytes;
+    return need->context == than->context && need->device == than->device &&
+           need->cluster[0] == than->cluster[0] && need->cluster[1] == than->cluster[1] &&
+           need->cluster[2] == than->cluster[2] && need->threads <= than->threads &&
+           need->registers <= than->registers && need->shared_bytes <= than->shared_bytes;
 }
 
 static bool has_fitted_before(const struct ath_cuda_launch_need *need)

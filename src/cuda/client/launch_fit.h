@@ -13,6 +13,7 @@
 /* The needs of a cluster's blocks, which the multiprocessors have to meet. */
 struct ath_cuda_launch_need {
     CUcontext context;
+    CUdevice device;         /* the context's: another one may get the handle of one that ended */
     unsigned int cluster[3]; /* blocks */
     uint64_t threads, registers /* of a thread */, shared_bytes;
 };
