@@ -251,11 +251,11 @@ static void set_and_read(CUkernel kernel, CUfunction_attribute attribute, int va
 }
 
 /* The code of these kernels does nothing, so that a simulated GPU may ignore it. */
-static void launch_variant(CUkernel kernel, unsigned int threads)
+static void launch_variant(CUkernel kernel, unsigned int threads, unsigned int shared)
 {
     CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                   .value.clusterDim = { 2, 1, 1 } };
-    const CUlaunchConfig config = { 4, 1, 1, threads, 1, 1, SHARED, NULL, &cluster, 1 };
+    const CUlaunchConfig config = { 4, 1, 1, threads, 1, 1, shared, NULL, &cluster, 1 };
     MUST(cuLaunchKernelEx(&config, (CUfunction)(void *)kernel, NULL, NULL));
 }
 
@@ -283,9 +283,11 @@ static void use_variants(const char *salt)
         set_and_read(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
         set_and_read(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, SHARED);
         set_and_read(kernel, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
-        launch_variant(kernel, i ? N / 2 : N);
-        if (i == 2 * TAKEN - 1)
-            launch_variant(kernel, 2 * N); /* needs more */
+        launch_variant(kernel, i ? N / 2 : N, SHARED / 2);
+        if (i == 2 * TAKEN - 1) { /* two that need more */
+            launch_variant(kernel, 2 * N, SHARED / 2);
+            launch_variant(kernel, N / 2, SHARED);
+        }
     }
 }
 
