@@ -324,7 +324,9 @@ static CUresult launch_config(const CUlaunchConfig *config, CUstream stream, CUf
                                             .extra = extra };
     const CUlaunchAttributeValue *cooperative =
         sim_launch_attribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-    CUresult status = sim_is_of_clusters(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    CUresult status = is_in_broken_capture(stream) ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                      : sim_is_of_clusters(config) ? CUDA_SUCCESS
+                                                   : CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (!status && cooperative && cooperative->cooperative)
         status = check_cooperative(&asked, stream);
     if (!status)

@@ -4,6 +4,7 @@
 #include "cuda/client/answer_cache.h"
 
 #include "cuda/client/kernel_attribute.h"
+#include "cuda/client/launch_fit.h"
 #include "cuda/client/thread_cache.h"
 
 #include "unit.h"
@@ -28,6 +29,13 @@ void ath_cuda_thread_cache_forget(void)
 void ath_cuda_attributes_forget(bool with_names)
 {
     (void)with_names;
+}
+
+static int forgotten_fits;
+
+void ath_cuda_launch_fit_forget(void)
+{
+    forgotten_fits++;
 }
 
 static void add(enum ath_cuda_method method, uint64_t message, uint64_t answer)
@@ -95,7 +103,11 @@ TEST(forgets_all)
 {
     add(ONE, 1, 10);
     add(OTHER, 2, 20);
+    forgotten_fits = 0;
+    ck_assert(!ath_cuda_answer_cache_forget(ONE_ENDS));
+    ck_assert_int_eq(forgotten_fits, 0);
     ck_assert(ath_cuda_answer_cache_forget(ALL_END));
+    ck_assert_int_eq(forgotten_fits, 1);
     ck_assert_uint_eq(find(1), 0);
     ck_assert_uint_eq(find(2), 0);
     add(OTHER, 2, 21);

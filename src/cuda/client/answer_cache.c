@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "cuda/client/kernel_attribute.h"
+#include "cuda/client/launch_fit.h"
 #include "cuda/client/thread_cache.h"
 #include "remote/switches.h"
 
@@ -159,6 +160,8 @@ bool ath_cuda_answer_cache_forget(enum ath_cuda_method method)
     ath_cuda_thread_cache_forget();
     if (facts->forgets_settings) /* they may be another kernel's */
         ath_cuda_attributes_forget(facts->forgets_all);
+    if (facts->forgets_all)
+        ath_cuda_launch_fit_forget();
     return facts->forgets_all;
 }
 
@@ -170,4 +173,5 @@ void ath_cuda_answer_cache_clear(void)
     pthread_rwlock_unlock(&lock);
     ath_cuda_thread_cache_forget();
     ath_cuda_attributes_forget(true);
+    ath_cuda_launch_fit_forget();
 }

@@ -151,12 +151,12 @@ static CUresult post_or_ask(struct ath_cuda_exchange *exchange,
         return ath_cuda_post(exchange);
     const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LAUNCH,
                                              (uintptr_t)function,
-                                             { fit->shape } };
+                                             { fit->lasting } };
     bool is_fact = ath_cuda_code_facts_has(&fact);
     CUresult status = is_fact || fit->is_sure ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
     if (!status)
         ath_cuda_launch_fit_note(fit);
-    if (!status && !is_fact)
+    if (!status && !is_fact && !fit->is_sure) /* else no answer has shown it */
         ath_cuda_code_facts_note(&fact);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "cuda/client/client.h"
 #include "cuda/client/handles.h"
 #include "cuda/client/kernel_attribute.h"
+#include "cuda/common/promise.h"
 #include "proto/cuda-client.h"
 
 static uint64_t mix_shape(uint64_t hash, uint64_t value)
@@ -51,14 +52,14 @@ bool ath_cuda_launch_is_about_cluster(const CUlaunchConfig *config, CUlaunchConf
     return true;
 }
 
-uint64_t ath_cuda_launch_shape(const CUlaunchConfig *config, CUfunction function)
+static uint64_t shape_of(const CUlaunchConfig *config, uint64_t function)
 {
     CUlaunchConfig smallest;
     if (ath_cuda_launch_is_about_cluster(config, &smallest))
         config = &smallest;
-    const uint64_t parts[] = { (uintptr_t)function, config->gridDimX,      config->gridDimY,
-                               config->gridDimZ,    config->blockDimX,     config->blockDimY,
-                               config->blockDimZ,   config->sharedMemBytes };
+    const uint64_t parts[] = { function,          config->gridDimX,      config->gridDimY,
+                               config->gridDimZ,  config->blockDimX,     config->blockDimY,
+                               config->blockDimZ, config->sharedMemBytes };
     uint64_t shape = 0;
     bool may_not_fit = false;
     for (unsigned int i = 0; i < config->numAttrs; i++) {
@@ -78,6 +79,11 @@ uint64_t ath_cuda_launch_shape(const CUlaunchConfig *config, CUfunction function
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         shape = mix_shape(shape, parts[i]);
     return may_not_fit ? shape | 1 : 0;
+}
+
+uint64_t ath_cuda_launch_shape(const CUlaunchConfig *config, CUfunction function)
+{
+    return shape_of(config, (uintptr_t)function);
 }
 
 /* Shapes that fitted, without a lock: a missing shape is only asked again. A network has some
@@ -134,6 +140,18 @@ static bool has_any_cluster(CUkernel kernel, CUdevice device)
            !height && !depth;
 }
 
+/* Returns whether the launch has no more dynamic shared memory than its kernel may have. */
+static bool is_within_limit(const CUlaunchConfig *config, CUfunction function, CUdevice device)
+{
+    const CUfunction_attribute limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    int most = 0;
+    CUresult status = ath_cuda_is_kernel(function)
+                          ? ath_cuda_by_hand_cuKernelGetAttribute(
+                                &most, limit, (CUkernel)(void *)function, device)
+                          : ath_cuda_by_hand_cuFuncGetAttribute(&most, limit, function);
+    return !status && most >= 0 && config->sharedMemBytes <= (unsigned int)most;
+}
+
 /* Returns whether it is known what a launch needs. On a slow line only, where the facts of a kernel
  * came with it. More than 8 blocks are no portable size of a cluster: a kernel must allow them. */
 static bool find_need(const CUlaunchConfig *config, CUfunction function,
@@ -153,11 +171,11 @@ static bool find_need(const CUlaunchConfig *config, CUfunction function,
             : (CUkernel)(uintptr_t)ath_cuda_attributes_kernel_here((uintptr_t)function);
     if (!kernel || ath_cuda_by_hand_cuCtxGetDevice(&device) || !has_any_cluster(kernel, device) ||
         !ask(kernel, device, CU_FUNC_ATTRIBUTE_NUM_REGS, &registers) ||
-        !ask(kernel, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared))
+        !ask(kernel, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared) ||
+        !is_within_limit(config, function, device))
         return false;
     *out = (struct ath_cuda_launch_need){
         .context = ath_cuda_current_context(),
-        .device = device,
         .cluster = { smallest.gridDimX, smallest.gridDimY, smallest.gridDimZ },
         .threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ,
         .registers = (uint64_t)registers,
@@ -169,10 +187,10 @@ static bool find_need(const CUlaunchConfig *config, CUfunction function,
 static bool is_no_more(const struct ath_cuda_launch_need *need,
                        const struct ath_cuda_launch_need *than)
 {
-    return need->context == than->context && need->device == than->device &&
-           need->cluster[0] == than->cluster[0] && need->cluster[1] == than->cluster[1] &&
-           need->cluster[2] == than->cluster[2] && need->threads <= than->threads &&
-           need->registers <= than->registers && need->shared_bytes <= than->shared_bytes;
+    return need->context == than->context && need->cluster[0] == than->cluster[0] &&
+           need->cluster[1] == than->cluster[1] && need->cluster[2] == than->cluster[2] &&
+           need->threads <= than->threads && need->registers <= than->registers &&
+           need->shared_bytes <= than->shared_bytes;
 }
 
 static bool has_fitted_before(const struct ath_cuda_launch_need *need)
@@ -199,6 +217,9 @@ struct ath_cuda_launch_fit ath_cuda_launch_fit_of(const CUlaunchConfig *config, 
     struct ath_cuda_launch_fit fit = { .shape = ath_cuda_launch_shape(config, function) };
     if (!fit.shape || has_fitted(fit.shape))
         return (struct ath_cuda_launch_fit){ 0 };
+    uint64_t handle = (uintptr_t)function;
+    fit.lasting = ath_cuda_is_promise(handle) ? shape_of(config, ath_cuda_promise_copy(handle, 0))
+                                              : fit.shape;
     fit.has_need = find_need(config, function, &fit.need);
     fit.is_sure = fit.has_need && has_fitted_before(&fit.need);
     return fit;
@@ -210,4 +231,14 @@ void ath_cuda_launch_fit_note(const struct ath_cuda_launch_fit *fit)
         note_fitted(fit->shape);
     if (fit->has_need && !fit->is_sure)
         note_need(&fit->need);
+}
+
+void ath_cuda_launch_fit_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    need_count = 0;
+    pthread_mutex_unlock(&lock);
+    for (size_t row = 0; row < FITTED_ROWS; row++)
+        for (size_t i = 0; i < FITTED_IN_A_ROW; i++)
+            atomic_store_explicit(&fitted[row][i], 0, memory_order_relaxed);
 }

@@ -2,7 +2,8 @@
  * Launches that surely fit. The limits for clusters and cooperative launches differ between GPUs
  * and kernels, a driver may not know an attribute, and CUDA reports a launch that does not fit at
  * once. So the first launch of each shape waits for its answer, unless it needs no more than one
- * that fitted. Any thread; the lock is a leaf.
+ * that fitted. Some limits of a kernel are no attributes (.maxclusterrank and .reqntid of PTX): a
+ * launch beyond these is reported by the next call that waits. Any thread; the lock is a leaf.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,14 +14,14 @@
 /* The needs of a cluster's blocks, which the multiprocessors have to meet. */
 struct ath_cuda_launch_need {
     CUcontext context;
-    CUdevice device;         /* the context's: another one may get the handle of one that ended */
     unsigned int cluster[3]; /* blocks */
     uint64_t threads, registers /* of a thread */, shared_bytes;
 };
 
 struct ath_cuda_launch_fit {
-    uint64_t shape; /* 0: it does not wait */
-    bool is_sure;   /* one that needs as much or more fitted */
+    uint64_t shape;   /* 0: it does not wait */
+    uint64_t lasting; /* the shape's number that is the same for all copies of equal code */
+    bool is_sure;     /* one that needs as much or more fitted */
     bool has_need;
     struct ath_cuda_launch_need need;
 };
@@ -31,6 +32,9 @@ struct ath_cuda_launch_fit ath_cuda_launch_fit_of(const CUlaunchConfig *config,
 
 /* Notes that the launch fitted. */
 void ath_cuda_launch_fit_note(const struct ath_cuda_launch_fit *fit);
+
+/* Forgets what fitted: a context ended, and its handle may be another one's. */
+void ath_cuda_launch_fit_forget(void);
 
 /*
  * Returns whether the grid is made of whole clusters, so that only one thing is not known: whether
