@@ -7,8 +7,9 @@
  *
  * SALT changes the code of the libraries. With `unload` as the third word the libraries are
  * unloaded in the middle, and loaded again. With `rows` it asks for rows of clusters. With
- * `variants` it takes some kernels of a library with many. With `fatbin` the libraries are fat
- * binaries with machine code for the GPU, with `older` for another one, and PTX for all.
+ * `variants` it takes some kernels of a library with many, with `contexts` modules of several
+ * contexts and of none. With `fatbin` the libraries are fat binaries with machine code for the GPU,
+ * with `older` for another one, and PTX for all.
  */
 #include "config.h"
 
@@ -251,12 +252,21 @@ static void set_and_read(CUkernel kernel, CUfunction_attribute attribute, int va
 }
 
 /* The code of these kernels does nothing, so that a simulated GPU may ignore it. */
-static void launch_variant(CUkernel kernel, unsigned int threads, unsigned int shared)
+static CUresult launch_variant(CUkernel kernel, unsigned int threads, unsigned int shared)
 {
     CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                   .value.clusterDim = { 2, 1, 1 } };
     const CUlaunchConfig config = { 4, 1, 1, threads, 1, 1, shared, NULL, &cluster, 1 };
-    MUST(cuLaunchKernelEx(&config, (CUfunction)(void *)kernel, NULL, NULL));
+    return cuLaunchKernelEx(&config, (CUfunction)(void *)kernel, NULL, NULL);
+}
+
+/* A launch that needs less than others must not have more than its kernel may. */
+static void launch_beyond_the_limit(CUkernel kernel)
+{
+    enum { LIMIT = 1024 };
+    MUST(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, LIMIT, kernel, 0));
+    if (launch_variant(kernel, N / 2, 2 * LIMIT) != CUDA_ERROR_INVALID_VALUE)
+        must(CUDA_ERROR_UNKNOWN, "a launch beyond its kernel's limit");
 }
 
 /* Takes some variants of two families, as cuBLAS and cuDNN do for the layers of a network, each
@@ -283,10 +293,11 @@ static void use_variants(const char *salt)
         set_and_read(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
         set_and_read(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, SHARED);
         set_and_read(kernel, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
-        launch_variant(kernel, i ? N / 2 : N, SHARED / 2);
+        MUST(launch_variant(kernel, i ? N / 2 : N, SHARED / 2));
         if (i == 2 * TAKEN - 1) { /* two that need more */
-            launch_variant(kernel, 2 * N, SHARED / 2);
-            launch_variant(kernel, N / 2, SHARED);
+            MUST(launch_variant(kernel, 2 * N, SHARED / 2));
+            MUST(launch_variant(kernel, N / 2, SHARED));
+            launch_beyond_the_limit(kernel);
         }
     }
 }
@@ -308,6 +319,26 @@ static void use_module(const char *salt, float *sum)
     ask_for_too_much(function);
     launch(function, "saxpy", 3.0f, 1);
     *sum += 3.0f;
+}
+
+/* A module that one context has loaded must be loaded for another one, and not without any. */
+static void use_contexts(const char *salt, CUcontext context)
+{
+    static char code[4096];
+    CUmodule module;
+    CUfunction function = NULL;
+    CUcontext other;
+    int value;
+    write_code(code, sizeof code, LIBRARIES_MAX, salt);
+    MUST(cuCtxSetCurrent(NULL));
+    if (cuModuleLoadData(&module, code) != CUDA_ERROR_INVALID_CONTEXT)
+        must(CUDA_ERROR_UNKNOWN, "a module without a context");
+    MUST(cuDevicePrimaryCtxRetain(&other, 1));
+    MUST(cuCtxSetCurrent(other));
+    MUST(cuModuleLoadData(&module, code));
+    MUST(cuModuleGetFunction(&function, module, "saxpy"));
+    MUST(cuCtxSetCurrent(context));
+    MUST(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
 }
 
 /* A module that is compiled with options gives the answers of the run before. */
@@ -392,6 +423,8 @@ int main(int argc, char **argv)
         use_rows(libraries[0]);
     if (!strcmp(form, "variants"))
         use_variants(salt);
+    if (!strcmp(form, "contexts"))
+        use_contexts(salt, context);
     if (!strcmp(form, "unload")) {
         CUdeviceptr managed; /* that both sides have memory does not make an unloading wait */
         MUST(cuMemAllocManaged(&managed, SMALL, CU_MEM_ATTACH_GLOBAL));

@@ -106,8 +106,17 @@ class Starts(Base):
         self.start("other", "variants")
         names = [*OF_CODE, "athLibraryKernels", "cuKernelGetAttribute"]  # the second is the wait for both that are sent together
         more = {name: self.trips.get(name, 0) - before.get(name, 0) for name in names}
-        self.assertEqual(more, {**dict.fromkeys(names, 0), "cuLibraryLoadData": 1, "athLibraryKernels": 3, "cuLaunchKernelEx": 3})
-        self.check_knows(self.start("other", "variants"))
+        self.assertEqual(more, {**dict.fromkeys(names, 0), "cuLibraryLoadData": 1, "athLibraryKernels": 3, "cuLaunchKernelEx": 4})
+        known = self.start("other", "variants")
+        self.assertEqual(known.pop("cuLaunchKernelEx"), 1)  # the one that is refused
+        self.check_knows(known)
+
+    def test_modules_of_other_contexts_and_of_none_are_asked(self):
+        self.start(CUDA_VISIBLE_DEVICES="0,1")
+        known = self.start("", "contexts", CUDA_VISIBLE_DEVICES="0,1")
+        self.assertEqual((known["cuModuleLoadDataEx"], known["cuModuleGetFunction"]), (2, 1))
+        known = self.start("", "contexts", CUDA_VISIBLE_DEVICES="0,1")
+        self.assertEqual((known["cuModuleLoadDataEx"], known.get("cuModuleGetFunction", 0)), (1, 0))
 
     def test_what_one_program_saves_does_not_replace_another_ones(self):
         for salt in ("a", "b"):

@@ -410,10 +410,10 @@ TEST(promised_handles_are_like_no_address)
         ck_assert_uint_eq(ath_cuda_promise_of(ath_cuda_promise_function(made)), made);
         ck_assert(ath_cuda_is_promise(ath_cuda_promise_function(made)));
         ck_assert_uint_ne(ath_cuda_promise_function(made), made);
-        ck_assert_uint_eq(made != ATH_CUDA_PROMISE_MARK, bit >= 11 && bit < 48);
+        ck_assert_uint_eq(made != ATH_CUDA_PROMISE_MARK, bit >= 5 && bit < 48);
         ck_assert(!ath_cuda_is_promise(UINT64_C(1) << bit));
         ck_assert_uint_eq(ath_cuda_promise_of(UINT64_C(1) << bit), 0);
-        bool is_of_hash = bit == 4 || (bit >= 5 && bit < 48);
+        bool is_of_hash = bit >= 4 && bit < 52; /* or the copy's number, or a function */
         ck_assert(ath_cuda_is_promise(ATH_CUDA_PROMISE_MARK ^ UINT64_C(1) << bit) == is_of_hash);
     }
     ck_assert_uint_eq(ath_cuda_promise_function(0), 0);
@@ -426,8 +426,8 @@ TEST(copies_of_code_have_handles_of_their_own)
         const uint64_t copy = ath_cuda_promise_copy(first, i);
         const uint64_t kernel = ath_cuda_promise_from_hash(0, copy);
         ck_assert(ath_cuda_is_promise(copy));
-        ck_assert_uint_eq(copy & ATH_CUDA_PROMISE_COPY, (uint64_t)i << 5);
-        ck_assert_uint_eq(kernel, ATH_CUDA_PROMISE_MARK | (uint64_t)i << 5);
+        ck_assert_uint_eq(copy & ATH_CUDA_PROMISE_COPY, (uint64_t)i << 48);
+        ck_assert_uint_eq(kernel, ATH_CUDA_PROMISE_MARK | (uint64_t)i << 48);
         ck_assert_uint_eq(ath_cuda_promise_copy(copy, 0), first);
         ck_assert_uint_eq(ath_cuda_promise_of(ath_cuda_promise_function(copy)), copy);
     }

@@ -31,7 +31,7 @@ struct promise {
     bool is_loaded;
     bool is_new;       /* no earlier run loaded it, and no kernel was asked for */
     bool is_large;     /* its kernels did not come with the first one */
-    CUcontext context; /* of a kernel's function */
+    CUcontext context; /* of a kernel's function or of a module */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -192,9 +192,14 @@ static bool make_key(const struct ath_cuda_code_fact *fact, struct key *out)
 static bool find_fact(const struct ath_cuda_code_fact *fact, struct ath_frame *value)
 {
     struct key key;
-    return make_key(fact, &key) && find_value(&key, sizeof key, fact->handle, value);
+    if (!make_key(fact, &key))
+        return false;
+    return ath_cuda_is_promise(fact->handle)
+               ? find_value(&key, sizeof key, fact->handle, value)
+               : ath_cuda_fact_file_find(&key, sizeof key, value); /* no message */
 }
 
+/* The fact is one of promised code. */
 static void note_fact(const struct ath_cuda_code_fact *fact, const void *value, size_t length)
 {
     struct key key;
@@ -231,19 +236,30 @@ void ath_cuda_promised_code_free(struct ath_cuda_promised_code *code)
         ath_frame_free(&code->answer);
 }
 
+/* The fact that code was loaded. A module belongs to a context, and another device may refuse it.
+ */
+static struct ath_cuda_code_fact loaded(const struct ath_cuda_promised_code *code,
+                                        struct ath_fingerprint_value print)
+{
+    return (struct ath_cuda_code_fact){ ATH_CUDA_CODE_LOADED,
+                                        code->handle,
+                                        { print.a, print.b, code->has_options,
+                                          code->is_module ? known_device() : 0 } };
+}
+
 /* Looks whether an earlier run loaded the code, and what its options returned. */
 static void find_loaded(struct ath_cuda_promised_code *code, struct ath_fingerprint_value print)
 {
-    const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LOADED,
-                                             code->handle,
-                                             { print.a, print.b, code->has_options } };
+    const struct ath_cuda_code_fact fact = loaded(code, print);
+    if (code->is_module && !known_device())
+        return;
     code->is_known =
         code->has_options ? find_fact(&fact, &code->answer) : ath_cuda_code_facts_has(&fact);
 }
 
 /* Returns a handle for code that the program does not have loaded with this handle yet; 0: there
  * are too many copies of this code already. */
-static uint64_t promise_copy(struct ath_fingerprint_value print)
+static uint64_t promise_copy(struct ath_fingerprint_value print, CUcontext context)
 {
     uint64_t handle = 0;
     pthread_mutex_lock(&lock);
@@ -252,6 +268,7 @@ static uint64_t promise_copy(struct ath_fingerprint_value print)
         struct promise *promise = promise_of(next, print);
         if (promise && !promise->is_loaded) {
             promise->is_loaded = true;
+            promise->context = context;
             handle = next;
         }
     }
@@ -265,14 +282,18 @@ struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
 {
     struct ath_fingerprint print = *images;
     struct ath_fingerprint_value value;
-    struct ath_cuda_promised_code code = { .has_options = has_options };
+    struct ath_cuda_promised_code code = {
+        .has_options = has_options,
+        .is_module = method == ATH_CUDA_METHOD_cuModuleLoadDataEx,
+    };
     if (!machine)
         machine = fingerprint_machine();
     if (!machine)
         return code;
+    ath_cuda_code_facts_begin();
     ath_fingerprint_add(&print, &method, sizeof method);
     value = ath_fingerprint_end(&print);
-    code.handle = promise_copy(value);
+    code.handle = promise_copy(value, code.is_module ? ath_cuda_current_context() : NULL);
     if (code.handle)
         find_loaded(&code, value);
     if (code.handle && !code.is_known)
@@ -343,9 +364,7 @@ void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t h
     struct ath_fingerprint_value print =
         promise ? promise->print : (struct ath_fingerprint_value){ 0 };
     pthread_mutex_unlock(&lock);
-    const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LOADED,
-                                             handle,
-                                             { print.a, print.b, code->has_options } };
+    const struct ath_cuda_code_fact fact = loaded(code, print);
     if (code->has_options)
         note_fact(&fact, answer->bytes, answer->length);
     else
@@ -363,7 +382,7 @@ uint64_t ath_cuda_promise_kernel(uint64_t code, const char *name)
         return 0;
     pthread_mutex_lock(&lock);
     const struct promise *of = ath_map_find(&promises, code);
-    if (of && of->is_loaded) {
+    if (of && of->is_loaded && (!of->context || of->context == context)) {
         struct ath_fingerprint print = ATH_FINGERPRINT_START;
         ath_fingerprint_add(&print, &of->print, sizeof of->print);
         ath_fingerprint_add(&print, name, strlen(name));

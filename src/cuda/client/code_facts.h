@@ -25,6 +25,7 @@ struct ath_cuda_promised_code {
     bool is_known;           /* an earlier run loaded it */
     bool is_posted;          /* it is loaded without waiting; module.c says when */
     bool has_options;        /* of the compiler, which return something */
+    bool is_module;          /* it belongs to a context */
     struct ath_frame answer; /* what they returned to the run that is_known; owned */
 };
 void ath_cuda_promised_code_free(struct ath_cuda_promised_code *code);

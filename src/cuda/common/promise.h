@@ -12,16 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits 48 to 55 mark a promised handle: no address of a process has them. Bits 56 and up number
- * servers (client/instance.h). Bits 5 to 10 number the copies of equal code, and its kernels with
+/* Bits 52 to 55 mark a promised handle: no address of a process has them. Bits 56 and up number
+ * servers (client/instance.h). Bits 48 to 51 number the copies of equal code, and its kernels with
  * it: cuBLAS loads the same module for each of its handles. Bit 4 tells a kernel's function from
  * the kernel. */
-#define ATH_CUDA_PROMISE_MARK (UINT64_C(0xa7) << 48)
-#define ATH_CUDA_PROMISE_HASH ((UINT64_C(1) << 48) - 2048)
-#define ATH_CUDA_PROMISE_COPY (UINT64_C(63) << 5)
+#define ATH_CUDA_PROMISE_MARK (UINT64_C(0xa0) << 48)
+#define ATH_CUDA_PROMISE_COPY (UINT64_C(0x0f) << 48)
+#define ATH_CUDA_PROMISE_HASH ((UINT64_C(1) << 48) - 32)
 #define ATH_CUDA_PROMISE_FUNCTION UINT64_C(16)
 
-enum { ATH_CUDA_PROMISE_COPIES = 64 };
+enum { ATH_CUDA_PROMISE_COPIES = 16 };
 
 static inline bool ath_cuda_is_promise(uint64_t handle)
 {
@@ -39,7 +39,7 @@ static inline uint64_t ath_cuda_promise_from_hash(uint64_t hash, uint64_t copy_o
 /* The handle of the n-th copy of code. */
 static inline uint64_t ath_cuda_promise_copy(uint64_t handle, uint32_t number)
 {
-    return (handle & ~ATH_CUDA_PROMISE_COPY) | ((uint64_t)number << 5 & ATH_CUDA_PROMISE_COPY);
+    return (handle & ~ATH_CUDA_PROMISE_COPY) | ((uint64_t)number << 48 & ATH_CUDA_PROMISE_COPY);
 }
 
 /* A handle that the client sent as a promised one; 0 if it cannot be one. */
