@@ -236,8 +236,7 @@ void ath_cuda_promised_code_free(struct ath_cuda_promised_code *code)
         ath_frame_free(&code->answer);
 }
 
-/* The fact that code was loaded. A module belongs to a context, and another device may refuse it.
- */
+/* The fact that code was loaded. A module belongs to a context: another device may refuse it. */
 static struct ath_cuda_code_fact loaded(const struct ath_cuda_promised_code *code,
                                         struct ath_fingerprint_value print)
 {
