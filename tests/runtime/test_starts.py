@@ -104,7 +104,7 @@ class Starts(Base):
         self.start()
         before = self.trips
         self.start("other", "variants")
-        names = [*OF_CODE, "athLibraryKernels", "cuKernelGetAttribute"]  # the second is the wait for both that are sent together
+        names = [*OF_CODE, "athLibraryKernels", "cuKernelGetAttribute"]  # athLibraryKernels: sent with cuLibraryGetKernel, and awaited first
         more = {name: self.trips.get(name, 0) - before.get(name, 0) for name in names}
         self.assertEqual(more, {**dict.fromkeys(names, 0), "cuLibraryLoadData": 1, "athLibraryKernels": 3, "cuLaunchKernelEx": 4})
         known = self.start("other", "variants")

@@ -315,7 +315,7 @@ bool ath_cuda_promise_wants_kernels(uint64_t code, struct ath_cuda_promised_libr
     return is_wanted;
 }
 
-void ath_cuda_promise_is_large(uint64_t code)
+void ath_cuda_promise_note_large(uint64_t code)
 {
     pthread_mutex_lock(&lock);
     struct promise *promise = ath_map_find(&promises, code);

@@ -46,7 +46,7 @@ bool ath_cuda_promises_code(void);
 /* A promised library whose kernels are asked for. */
 struct ath_cuda_promised_library {
     struct ath_fingerprint_value print; /* the handles of its kernels are made of it */
-    bool is_large;                      /* see ath_cuda_promise_is_large() */
+    bool is_large;                      /* see ath_cuda_promise_note_large() */
 };
 
 /* Returns whether the program's question for a kernel of promised code should bring others: it is
@@ -54,7 +54,7 @@ struct ath_cuda_promised_library {
 bool ath_cuda_promise_wants_kernels(uint64_t code, struct ath_cuda_promised_library *out);
 
 /* Notes that the first question did not bring all kernels. */
-void ath_cuda_promise_is_large(uint64_t code);
+void ath_cuda_promise_note_large(uint64_t code);
 
 /* Notes how loading ended. handle: what the server gave. answer: the server's; NULL without
  * options. */

@@ -83,7 +83,7 @@ static void end_question(struct question *asked, CUlibrary library)
              ath_cuda_wire_named_kernel_answer(kernel));
     }
     if (!status && !list.count)
-        ath_cuda_promise_is_large((uintptr_t)library);
+        ath_cuda_promise_note_large((uintptr_t)library);
     ath_frame_free(&whole);
     (void)ath_cuda_end(&asked->exchange, CUDA_SUCCESS);
 }

@@ -138,7 +138,7 @@ void ath_cuda_serve_athFunctionLayout(struct ath_cuda_served *served)
                                    function, kernel);
 }
 
-/* ---- all kernels of a library ---- */
+/* ---- several kernels of a library ---- */
 
 /* A library as the client has it. */
 struct promised_library {
