@@ -19,23 +19,6 @@
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
-/* Asks for a function's limit of dynamic shared memory. On a slow line a limit that was set is not
- * asked for; on others the thread's own memo of the answer is faster. */
-static CUresult ask_shared_limit(int *out, CUfunction function)
-{
-    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    bool is_slow = ath_cuda_is_line_slow();
-    CUdevice device;
-    CUresult status = ath_cuda_do_cuCtxGetDevice(&device);
-    if (status)
-        return status;
-    if (ath_cuda_is_kernel(function))
-        return (is_slow ? ath_cuda_by_hand_cuKernelGetAttribute : ath_cuda_do_cuKernelGetAttribute)(
-            out, attribute, (CUkernel)(void *)function, device);
-    return (is_slow ? ath_cuda_by_hand_cuFuncGetAttribute
-                    : ath_cuda_do_cuFuncGetAttribute)(out, attribute, function);
-}
-
 /* The driver counts first how many blocks of a cooperative launch fit (580, H200, 2026-11-28). */
 static CUresult too_much_shared(const CUlaunchConfig *config)
 {
@@ -53,7 +36,7 @@ static CUresult check_shared(CUfunction function, const CUlaunchConfig *config)
     int most = 0;
     if (config->sharedMemBytes <= ALWAYS_THERE)
         return CUDA_SUCCESS;
-    CUresult status = ask_shared_limit(&most, function);
+    CUresult status = ath_cuda_launch_shared_limit(&most, function);
     return !status && config->sharedMemBytes > (unsigned int)most ? too_much_shared(config)
                                                                   : status;
 }

@@ -140,16 +140,27 @@ static bool has_any_cluster(CUkernel kernel, CUdevice device)
            !height && !depth;
 }
 
-/* Returns whether the launch has no more dynamic shared memory than its kernel may have. */
-static bool is_within_limit(const CUlaunchConfig *config, CUfunction function, CUdevice device)
+CUresult ath_cuda_launch_shared_limit(int *out, CUfunction function)
 {
-    const CUfunction_attribute limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    int most = 0;
-    CUresult status = ath_cuda_is_kernel(function)
-                          ? ath_cuda_by_hand_cuKernelGetAttribute(
-                                &most, limit, (CUkernel)(void *)function, device)
-                          : ath_cuda_by_hand_cuFuncGetAttribute(&most, limit, function);
-    return !status && most >= 0 && config->sharedMemBytes <= (unsigned int)most;
+    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    bool is_slow = ath_cuda_is_line_slow();
+    CUdevice device;
+    CUresult status = ath_cuda_do_cuCtxGetDevice(&device);
+    if (status)
+        return status;
+    if (ath_cuda_is_kernel(function))
+        return (is_slow ? ath_cuda_by_hand_cuKernelGetAttribute : ath_cuda_do_cuKernelGetAttribute)(
+            out, attribute, (CUkernel)(void *)function, device);
+    return (is_slow ? ath_cuda_by_hand_cuFuncGetAttribute
+                    : ath_cuda_do_cuFuncGetAttribute)(out, attribute, function);
+}
+
+/* Returns whether the launch has no more dynamic shared memory than its kernel may have. */
+static bool is_within_limit(const CUlaunchConfig *config, CUfunction function)
+{
+    int most;
+    return !ath_cuda_launch_shared_limit(&most, function) && most >= 0 &&
+           config->sharedMemBytes <= (unsigned int)most;
 }
 
 /* Returns whether it is known what a launch needs. On a slow line only, where the facts of a kernel
@@ -172,7 +183,7 @@ static bool find_need(const CUlaunchConfig *config, CUfunction function,
     if (!kernel || ath_cuda_by_hand_cuCtxGetDevice(&device) || !has_any_cluster(kernel, device) ||
         !ask(kernel, device, CU_FUNC_ATTRIBUTE_NUM_REGS, &registers) ||
         !ask(kernel, device, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared) ||
-        !is_within_limit(config, function, device))
+        !is_within_limit(config, function))
         return false;
     *out = (struct ath_cuda_launch_need){
         .context = ath_cuda_current_context(),

@@ -45,5 +45,9 @@ void ath_cuda_launch_fit_forget(void);
  */
 bool ath_cuda_launch_is_about_cluster(const CUlaunchConfig *config, CUlaunchConfig *out_smallest);
 
+/* Asks for a function's limit of dynamic shared memory. On a slow line a limit that was set is not
+ * asked for; on others the thread's own memo of the answer is faster. */
+CUresult ath_cuda_launch_shared_limit(int *out, CUfunction function);
+
 /* Returns a number for the shape of a launch that may not fit; 0 for other launches. */
 uint64_t ath_cuda_launch_shape(const CUlaunchConfig *config, CUfunction function);
